@@ -15,7 +15,7 @@ fn main() -> wrongturn::Result<()> {
     }
     let scanner = Scanner::new(default_detectors(), ScanOptions::default())?;
     let (mut runs, mut flagged) = (0, 0);
-    // Events come in the order of the paths, with any number of threads.
+    // Events come in the order of the paths, whatever the number of threads.
     scanner.scan(
         &paths,
         |_| {},

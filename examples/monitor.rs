@@ -1,4 +1,4 @@
-//! Watches two runs whose steps arrive interleaved, and stops an agent that loops:
+//! Watches two runs whose steps arrive interleaved, and reports each failure as soon as it is confirmed:
 //! `cargo run --example monitor`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]

@@ -46,7 +46,7 @@ impl Fold for Calls {
         }
     }
 
-    /// Nothing is confirmed before the run ends, because each further call extends the finding.
+    /// Confirms nothing before the run ends, because the message states the final number of calls.
     fn certain(&self) -> &[Finding] {
         &[]
     }

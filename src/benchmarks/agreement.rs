@@ -204,7 +204,7 @@ impl<'e> Pool<'e> {
     }
 }
 
-/// Returns the matched failures.
+/// Returns the two failures of each matched pair.
 fn pairs<'m, 'e>(
     matching: &'m Matching,
     [a, b]: &'m [Failures<'e>; 2],

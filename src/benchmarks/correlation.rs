@@ -24,7 +24,7 @@ pub struct ReflectionRecord {
     pub localization: bool,
     /// Whether it was diagnosed.
     pub diagnosis: bool,
-    /// Whether the failure was avoided; records with `None` are left out.
+    /// Whether the failure was avoided; records with `None` are ignored.
     pub avoided: Option<bool>,
 }
 
@@ -41,7 +41,7 @@ impl Record for ReflectionRecord {
 ///
 /// `cases` must be those of `evolution`, in the same order. A level is true if the signal's episode passes
 /// it, and all levels before it, in the funnel `table5`: detection, recall of at least 0.6, at least one
-/// failure judged 1. Cases whose episode lacks that funnel are left out.
+/// failure judged 1. Cases whose signal is missing or was not scored in that funnel have no record.
 #[must_use]
 pub fn reflection_records(
     reflection: &Reflection,
@@ -95,7 +95,7 @@ pub struct RelationLevels {
 /// Avoidance after correct and after wrong reflection.
 ///
 /// The test assumes independent records. Frameworks share cases and signals, so `p` tends to be too small.
-/// Nothing is tested if a group is empty, or if all or none of the failures were avoided.
+/// `z`, `p`, `stars` and `phi` are `None` if a group is empty, or if all or none of the failures were avoided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GroupComparison {

@@ -12,7 +12,7 @@ use crate::stats::jaccard;
 
 /// A record that [`read_lines`] can read.
 pub trait Record: DeserializeOwned {
-    /// Returns the key of the record, which must be unique in its file.
+    /// Returns the key of the record, which must be unique in its file. Errors name the record by it.
     fn key(&self) -> String;
 
     /// Validates the record.
@@ -140,7 +140,7 @@ impl StepRange {
         jaccard(&self.moved(), &other.moved())
     }
 
-    /// Maps the range to unsigned numbers, preserving their order.
+    /// Maps the range to unsigned numbers, as [`jaccard`] requires, preserving their order.
     pub(super) fn moved(self) -> RangeInclusive<u64> {
         let moved = |step: i64| step.cast_unsigned() ^ (1 << 63);
         moved(self.first)..=moved(self.last)

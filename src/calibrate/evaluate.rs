@@ -19,7 +19,7 @@ use crate::stats::{Outcome, float, localization_recall, localization_similarity}
 /// Options of [`calibrate`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct CalibrationOptions {
-    /// Number of trials of pass^k, at least 1. Trial 0 is the unchanged golden set; the others are perturbed.
+    /// Number of trials of pass^k; 0 counts as 1. Trial 0 is the unchanged golden set; the others are perturbed.
     pub trials: u32,
     /// Seed of the perturbations and of the bootstrap.
     pub seed: u64,
@@ -114,7 +114,6 @@ fn report(set: &GoldenSet, detector: &dyn Detector, options: &CalibrationOptions
     }
 }
 
-/// Returns the figures of each group.
 fn figures_of<K: Ord>(
     groups: BTreeMap<K, Vec<Outcome>>,
     options: &CalibrationOptions,
@@ -164,7 +163,7 @@ fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict], detector: &dyn Detector
         .collect()
 }
 
-/// Describes a verdict in words.
+/// Describes a verdict in words; without findings, how the run comes closest to one.
 fn saw(verdict: &Verdict, explanation: &Explanation) -> String {
     match verdict {
         Verdict::NotApplicable { reason } => format!("not applicable: {reason}"),

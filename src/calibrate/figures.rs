@@ -12,7 +12,7 @@ use super::tier::{Tier, TierGate};
 use crate::detect::Explanation;
 use crate::stats::{BootstrapInterval, Confusion, Interval, Outcome, f1_bootstrap, wilson};
 
-/// The level of all intervals.
+/// The confidence level of the Wilson intervals.
 const CONFIDENCE: f64 = 0.95;
 
 /// Precision, recall and F1 of a detector with intervals. Undefined values are `None`.
@@ -100,7 +100,7 @@ pub struct PassKReport {
 pub struct Flip {
     /// Id of the entry.
     pub entry: String,
-    /// Number of the trial, at least 1.
+    /// Index of the trial, at least 1: trial 0 is unperturbed.
     pub trial: u32,
     /// The perturbations that each flip the verdict on their own, or all perturbations if none does.
     pub perturbations: Vec<Perturbation>,
@@ -171,7 +171,7 @@ pub struct DetectorReport {
     pub tier: Tier,
     /// True unless the interval of F1 is above the F1 of always firing; false without entries.
     pub unproven: bool,
-    /// Numbers of further entries that are needed.
+    /// How many more entries are needed for the next tier, and to prove better than always firing.
     pub needs: Needs,
     /// Robustness under perturbations.
     pub pass_k: PassKReport,

@@ -94,7 +94,7 @@ pub struct BaselineComparison {
     pub regression: bool,
 }
 
-/// The fields of an earlier report.
+/// The fields of an earlier report that are compared.
 #[derive(Deserialize)]
 struct Earlier {
     detectors: Vec<EarlierDetector>,
@@ -106,8 +106,8 @@ struct EarlierDetector {
     verdicts: Vec<EntryVerdict>,
 }
 
-/// Compares a calibration with an earlier one, given as JSON. Detectors that the earlier one lacks are
-/// left out.
+/// Compares a calibration with an earlier one, given as JSON. The result omits detectors that the
+/// earlier one lacks.
 ///
 /// ```
 /// use serde_json::json;

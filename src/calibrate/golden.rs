@@ -64,7 +64,7 @@ pub struct GoldenEntry {
     pub description: String,
     /// The origin of the trace: `hand-written`, or the format of the recording.
     pub source: String,
-    /// Tags of any kind.
+    /// Free-form tags.
     #[serde(default)]
     pub tags: Vec<String>,
     /// The location of the trace, if it is not in the entry.
@@ -94,7 +94,7 @@ pub struct GoldenSet {
     entries: Vec<GoldenEntry>,
 }
 
-/// Collects entries and errors.
+/// Collects entries and all errors, because one load reports every violation.
 #[derive(Default)]
 struct Loader<'k> {
     known: &'k [&'k str],

@@ -1,4 +1,4 @@
-//! Numbers of further entries that a calibration needs.
+//! How many more entries a calibration needs.
 //!
 //! The interval of F1 narrows with the square root of the number of entries. If its lower half is `w` wide at
 //! `n` entries, and F1 lies `d` above the F1 of always firing, then `m` entries show the difference with a
@@ -19,15 +19,15 @@ use crate::stats::float;
 /// (z(0.975) + z(0.8)) / z(0.975).
 const POWER: f64 = (1.959_963_984_540_054 + 0.841_621_233_572_914_3) / 1.959_963_984_540_054;
 
-/// Numbers of further entries for the next tier, and for a proof against always firing.
+/// How many more entries a detector needs to reach the next tier, and to prove better than always firing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Needs {
     /// The next higher tier; `None` at the highest.
     pub next_tier: Option<Tier>,
-    /// Number of further entries that it requires at least; 0 if there are enough.
+    /// Minimum number of further entries that the next tier requires; 0 if there are enough.
     pub entries: u64,
-    /// True if the present F1 and precision suffice for it, or if there is none.
+    /// True if the present F1 and precision suffice for the next tier, or if none is higher.
     pub figures_suffice: bool,
     /// Number of further entries that show, with a power of 80% and at the same rates, that F1 exceeds that
     /// of always firing. 0 if this is shown already; `None` if F1 is not above it, or has no interval.

@@ -28,23 +28,23 @@ named! {
         RenamedCallIds = "renamed_call_ids",
         /// Reorders the keys of all argument objects.
         ReorderedArguments = "reordered_arguments",
-        /// Inserts meaningless messages between turns, except in traces whose milestones are scores, where distances
-        /// are counted in steps.
+        /// Inserts meaningless messages between turns, except in traces with a score as a milestone: their distances
+        /// are counted in steps, which a message would change.
         NeutralMessages = "neutral_messages",
-        /// Shifts the numbers of steps and turns.
+        /// Shifts the indices of steps and turns, and the ranges of labelled failures with them.
         ShiftedSteps = "shifted_steps",
         /// Splits each turn into one turn per step, if the turn's calls all differ and all have recorded arguments.
         SplitTurns = "split_turns",
         /// Replaces the ASCII letters in the ids of the trace and its parent, and in the agent's name.
         RenamedIds = "renamed_ids",
-        /// Shifts all times.
+        /// Moves all times later by the same amount.
         ShiftedTimes = "shifted_times",
         /// Inserts empty messages between turns, with the same exception as [`Perturbation::NeutralMessages`].
         EmptyMessages = "empty_messages",
     }
 }
 
-/// Meaningless messages.
+/// The texts of [`Perturbation::NeutralMessages`].
 const NEUTRAL: [&str; 4] = ["Okay.", "One moment, please.", "Thank you.", "Let me see."];
 
 /// Applies perturbations to a trace. The same seed gives the same trace.

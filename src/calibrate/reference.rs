@@ -41,7 +41,7 @@ pub fn trace_digest(trace: &Trace) -> String {
     content(trace).to_string()
 }
 
-/// Returns the digest of a trace, not counting its id and source.
+/// Returns the digest of a trace, not counting its id and source, so a copy under another id is a duplicate.
 pub(super) fn content(trace: &Trace) -> Digest {
     let mut metadata = trace.metadata().clone();
     (metadata.id, metadata.source) = (None, None);
@@ -49,14 +49,14 @@ pub(super) fn content(trace: &Trace) -> Digest {
     Digest::of_value(&serde_json::to_value(anonymous).unwrap_or_default())
 }
 
-/// Reads runs from files, each file once.
+/// Reads runs from files and keeps them, because many entries may refer to one file.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     files: BTreeMap<PathBuf, Vec<Trace>>,
 }
 
 impl Runs {
-    /// Returns the trace for a reference in a file of this folder.
+    /// Resolves a reference whose file is relative to `folder`.
     pub(super) fn find(&mut self, folder: &Path, reference: &TraceReference) -> Result<Trace> {
         let path = folder.join(&reference.file);
         let runs = match self.files.entry(path.clone()) {

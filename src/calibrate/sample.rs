@@ -46,7 +46,7 @@ impl RunFeatures {
 
 /// Samples up to `count` runs for labelling, rare kinds included.
 ///
-/// Returns their positions in random order. Strata are by repeats and errors (none, one or two, more) and by
+/// Returns their positions in random order. Runs are stratified by repeats and errors (none, one or two, more) and by
 /// length (thirds of the runs). Each stratum gives one run in turn until there are enough.
 ///
 /// ```
@@ -80,7 +80,6 @@ pub fn sample_runs(runs: &[RunFeatures], count: usize, seed: u64) -> Vec<usize> 
         rng.shuffle(stratum);
     }
     rng.shuffle(&mut strata);
-    // One run of each stratum in turn, until there are enough.
     let mut drawn = Vec::new();
     let mut round = 0;
     while drawn.len() < count.min(runs.len()) {

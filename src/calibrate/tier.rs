@@ -55,7 +55,7 @@ pub const TIER_GATES: [TierGate; 3] = [
 ];
 
 /// Returns the tier of these figures: that of the first gate that they clear, `Failing` if there is none, or
-/// `Untested` if the set has no entries.
+/// `Untested` if the set has no entries. `gates` must be sorted from the highest.
 ///
 /// ```
 /// use wrongturn::stats::Confusion;

@@ -68,7 +68,8 @@ fn perturbed(
     (Outcome { predicted, ..outcome }, Some(flip))
 }
 
-/// Returns a seed for the entry that does not depend on its position (FNV-1a, 64 bits).
+/// Returns a seed made from the id of the entry (FNV-1a, 64 bits). It does not depend on the position, so adding
+/// entries leaves the perturbations of the others unchanged.
 fn entry_seed(id: &str, trial: u32, seed: u64) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed;
     id.bytes()

@@ -1,4 +1,4 @@
-//! Filters findings by confidence, in scans and live.
+//! Filters findings by confidence.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use super::explanation::{Explanation, NearMiss};
 use super::finding::{Confidence, FailureMode, Finding, Verdict};
 use crate::trace::{RouteStatus, Step, Trace};
 
-/// Wraps detectors to report only findings of at least this confidence, in scans and live
-/// ([`Verdict::at_least`]). [`Detector::explain`] still explains the verdict on all findings.
+/// Wraps detectors to report only findings of at least this confidence ([`Verdict::at_least`]). [`Detector::explain`]
+/// still explains the verdict on all findings.
 ///
 /// ```
 /// use serde_json::json;
@@ -24,7 +24,7 @@ use crate::trace::{RouteStatus, Step, Trace};
 ///     at_least(default_detectors(), least).iter().any(|detector| detector.detect(&run).detected() == Some(true))
 /// };
 /// assert!(fires(Confidence::Likely));
-/// // That the ids were guessed is not certain.
+/// // The calls differ, so the loop is only likely.
 /// assert!(!fires(Confidence::Certain));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -74,7 +74,7 @@ impl Detector for Confident {
 struct Sure {
     fold: Box<dyn Fold>,
     least: Confidence,
-    /// The number of the fold's confirmed findings examined so far.
+    /// Number of confirmed findings of `fold` that have been filtered.
     taken: usize,
     certain: Vec<Finding>,
 }

@@ -13,7 +13,7 @@ use crate::trace::{SpanId, Step, Usage, lean_push};
 pub struct Cost {
     /// Steps in the range.
     pub steps: u64,
-    /// The sum of their durations, in nanoseconds.
+    /// The sum of the recorded durations, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
     /// Input tokens of the turns in the range, each turn counted once.
@@ -58,13 +58,12 @@ pub(crate) struct Meter {
     /// The index of the first step and of each step after a gap in the indices, with the number of steps before it.
     stretches: Vec<(u64, u64)>,
     next_index: u64,
-    /// The steps with usage.
+    /// The usage of each step that has any.
     marks: Vec<Mark>,
-    /// The indices of steps with spans, and the spans.
+    /// The spans of steps, with the indices of the steps.
     spans: Vec<(u64, SpanId)>,
 }
 
-/// The usage of a step.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     index: u64,
@@ -118,7 +117,7 @@ impl Meter {
     }
 
     fn mark(&mut self, step: &Step<'_>, usage: Usage) {
-        // The tokens of a turn count once.
+        // Sources may repeat the tokens of a turn on each of its steps, so the first ones count.
         let before = self.marks.last().filter(|before| before.turn == step.turn());
         let input = before.and_then(Mark::input).or(usage.input_tokens);
         let output = before.and_then(Mark::output).or(usage.output_tokens);
@@ -155,7 +154,6 @@ impl Meter {
         sum
     }
 
-    /// Returns the number of steps in a range.
     fn steps_within(&self, first: u64, last: u64) -> u64 {
         let before = first.checked_sub(1).map_or(0, |at| self.steps_up_to(at));
         self.steps_up_to(last).saturating_sub(before)
@@ -194,7 +192,6 @@ impl Meter {
         end.min(before.saturating_add(index - start).saturating_add(1))
     }
 
-    /// Returns the span of the step with this index.
     fn span(&self, index: u64) -> Option<SpanId> {
         let place = self.spans.binary_search_by_key(&index, |(step, _)| *step).ok()?;
         self.spans.get(place).map(|(_, span)| *span)
@@ -213,7 +210,7 @@ impl Meter {
         finding.span = self.span(finding.last);
     }
 
-    /// Sorts the findings of a verdict, makes their ids unique, and completes them.
+    /// Sorts the findings of a verdict, makes their ids unique, and sets their costs and spans.
     pub(crate) fn seal(&self, mut verdict: Verdict) -> Verdict {
         if let Verdict::Judged(judgement) = &mut verdict {
             // The sort is stable: findings with the same range keep the order in which the rule reported them.
@@ -229,7 +226,7 @@ impl Meter {
     }
 }
 
-/// Makes the ids of findings unique.
+/// Makes the ids of findings unique: the second finding with an id gets the suffix `.2`, and so on.
 fn number_twins(findings: &mut [Finding]) {
     let mut taken = BTreeMap::new();
     for finding in findings {
@@ -304,7 +301,7 @@ mod tests {
         assert_eq!(inside(&[]), (0, None, None));
         assert_eq!(inside(&[(3, 3)]), (1, None, None));
         assert_eq!(inside(&[(3, 5), (4, 9)]), (4, Some(18), Some(440)));
-        // Within one turn: its tokens count once.
+        // Adjacent ranges in one turn: its tokens count once.
         assert_eq!(inside(&[(3, 4), (5, 5), (10, 10)]), (4, Some(19), Some(330)));
         let total = meter.total();
         assert_eq!((total.steps, total.duration_ns, total.tokens()), (5, Some(26), Some(660)));

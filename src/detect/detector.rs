@@ -43,7 +43,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
         true
     }
 
-    /// Starts a fold over one trace. `routing` is its reference route, or the reason for its absence.
+    /// Starts a fold over one trace. `routing` is its reference route, or the reason why it has none.
     fn start(&self, routing: &RouteStatus) -> Box<dyn Fold>;
 
     /// Returns the verdict on a whole trace, by folding over all its steps.
@@ -60,7 +60,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     /// Explains the verdict on a trace: near misses, and changes that flip it. A [`Rule`](crate::detect::Rule) also
     /// names changes to its configuration.
     ///
-    /// Every change is found by running the detector again, at most 200 times in all.
+    /// Every change is verified by running the detector again, at most 200 times in total.
     fn explain(&self, trace: &Trace) -> Explanation {
         let start = || self.start(trace.routing());
         explain(self.id(), trace, &Map::new(), start(), &|_| Some(start()))
@@ -84,7 +84,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 pub trait Fold: fmt::Debug + Send + Sync {
-    /// Takes the next step.
+    /// Processes the next step. Steps must be passed in the order of the trace.
     fn observe(&mut self, step: &Step<'_>);
 
     /// Returns the confirmed findings, oldest first, each as it was when it was confirmed. The list only

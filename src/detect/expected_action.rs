@@ -25,7 +25,7 @@ const DECISION: FailureMode = FailureMode::new(FailureClass::Operation, "decisio
 pub struct ExpectedActionConfig {
     /// Whose actions count, and whose expected actions are judged.
     pub actors: Actors,
-    /// How many missed actions count as the failure; at least 1.
+    /// Minimum number of missed actions that counts as the failure; at least 1.
     pub min_missed: u64,
 }
 
@@ -49,7 +49,7 @@ named! {
         NeverCalled = "never_called",
         /// Its tool was called, but with other arguments.
         Arguments = "arguments",
-        /// It was taken and failed every time.
+        /// It was called as expected and failed every time.
         Rejected = "rejected",
     }
 }
@@ -84,11 +84,11 @@ impl Rule for ExpectedAction {
 pub struct ExpectedActionEvidence {
     /// How the action was missed.
     pub kind: Miss,
-    /// The milestone of the reference route, counted from 0.
+    /// The index of the milestone in the reference route, from 0.
     pub expected: u64,
     /// The name of the tool.
     pub name: String,
-    /// The compared arguments that differ in the first call of the tool, in order (`arguments`).
+    /// The compared arguments that differ in the first call of the tool, in the order of comparison (`arguments`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differing: Vec<String>,
 }
@@ -96,12 +96,12 @@ pub struct ExpectedActionEvidence {
 #[derive(Debug, Default)]
 struct State {
     config: Arc<ExpectedActionConfig>,
-    /// The expected actions of the chosen actors, and their places in the route.
+    /// The expected actions of the chosen actors, each with its index in the route.
     expected: Vec<(u64, ReferenceAction)>,
     calls: ExpectedCalls<u64>,
     /// The steps of the first and the last action.
     ends: Option<(u64, u64)>,
-    /// Whether an action has its arguments recorded.
+    /// Whether any action has its arguments recorded. If none has, the verdict is not applicable.
     comparable: bool,
     /// Why the trace cannot be judged.
     not_applicable: Option<Cow<'static, str>>,
@@ -183,7 +183,7 @@ impl State {
         state
     }
 
-    /// Takes the expected actions of a route, or returns why the route does not apply.
+    /// Collects the expected actions of a route, or returns why the route does not apply.
     fn expect(&mut self, routing: &RouteStatus) -> Result<(), Cow<'static, str>> {
         let route = match routing {
             RouteStatus::Unknown(reason) => return Err(reason.clone()),

@@ -10,8 +10,8 @@ use crate::trace::{Actor, Digest, DigestMap, Members, ReferenceAction, empty, ma
 pub(crate) struct Expectation {
     /// The digest of the tool and its caller. A matching call has the same digest.
     pub(crate) tool: Digest,
-    /// The arguments that must be equal, in order. An argument that the reference does not give is `None`, and no call
-    /// matches it.
+    /// The arguments that must be equal, in order. If the reference does not give one of them, its value is `None`, and
+    /// no call matches.
     pub(crate) compared: Vec<(String, Option<Digest>)>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) enum Missed<S> {
 /// compared arguments for its tool, not with the number of expected calls.
 #[derive(Debug, Default)]
 pub(crate) struct ExpectedCalls<S> {
-    /// The tool, the index of its form, and the expected values of each expected call.
+    /// For each expected call, its tool, the index of its form, and the expected values.
     expected: Vec<(Digest, usize, Vec<Option<Digest>>)>,
     tools: DigestMap<Tool<S>>,
 }
@@ -40,7 +40,8 @@ struct Tool<S> {
     forms: Vec<Form<S>>,
     /// The step of its first call.
     first: Option<S>,
-    /// Whether some call lacks recorded arguments. It may have been an expected one.
+    /// Whether the arguments of some call were not recorded. It may have been the expected call, so only calls that
+    /// compare no arguments are reported as missed.
     in_doubt: bool,
 }
 
@@ -96,12 +97,10 @@ impl<S: Copy> ExpectedCalls<S> {
         }
     }
 
-    /// Returns the number of expected calls.
     pub(crate) fn len(&self) -> usize {
         self.expected.len()
     }
 
-    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         let forms = self.tools.values().flat_map(|tool| &tool.forms);
         let form = |form: &Form<S>| size_of::<Form<S>>() + 64 * form.names.len() + map_bytes(&form.fates);
@@ -136,8 +135,8 @@ impl<S: Copy> ExpectedCalls<S> {
         tool.first.get_or_insert(step);
     }
 
-    /// Returns the expected calls that were missed, with their indices. Calls that compare arguments are left out if
-    /// the arguments of any call of their tool were not recorded.
+    /// Returns the expected calls that were missed, with their indices. Calls that compare arguments are skipped if the
+    /// arguments of any call of their tool were not recorded.
     pub(crate) fn missed(&self) -> impl Iterator<Item = (usize, Missed<S>)> {
         self.expected.iter().enumerate().filter_map(|(place, (tool, form, values))| {
             let tool = self.tools.get(tool)?;

@@ -11,11 +11,11 @@ use super::explanation::{Counterfactual, Explanation};
 use super::finding::{Finding, Verdict};
 use crate::trace::{Actors, Digest, DigestMap, Status, Step, Trace};
 
-/// The maximum number of times that the rule runs over the trace, not counting the run that is explained.
+/// Maximum number of times that the rule runs over the trace, not counting the run that is explained.
 const MAX_RUNS: u32 = 200;
 const MAX_NEAR_MISSES: usize = 3;
 const MAX_REPEATS: u64 = 16;
-/// The maximum number of failed steps, or of findings, that one change covers.
+/// Maximum number of failed steps, or of findings, that one change covers.
 const MAX_TOGETHER: usize = 32;
 const FLOAT_UNITS: f64 = 1e4;
 
@@ -66,7 +66,7 @@ struct Search<'a> {
     trace: &'a Trace,
     start: &'a Start<'a>,
     detected: bool,
-    /// The remaining runs of the rule.
+    /// Number of remaining runs of the rule.
     runs: u32,
     found: Vec<Counterfactual>,
 }
@@ -101,7 +101,7 @@ impl Search<'_> {
         Some(flipping)
     }
 
-    /// Records the change to these items if it flips the verdict, leaving out items that are not needed.
+    /// Records the change to these items if it flips the verdict, without the items that are not needed.
     fn fewest<T: Clone>(&mut self, mut items: Vec<T>, change: &dyn Fn(Vec<T>) -> Counterfactual) {
         if items.is_empty() || !self.flips(&change(items.clone())) {
             return;
@@ -133,7 +133,8 @@ impl Search<'_> {
         self.found.extend(best);
     }
 
-    /// Makes failed actions inside the findings succeed; among equal calls, only the last.
+    /// Records the fewest failed actions inside the findings that flip the verdict if they are repeated with success.
+    /// Of equal calls, only the last is tried.
     fn succeed(&mut self, actions: &[Step<'_>], findings: &[Finding]) {
         let inside = |step: u64| findings.iter().any(|found| (found.first..=found.last).contains(&step));
         let failed = actions.iter().rev().filter(|step| has_failed(step) && inside(step.index()));
@@ -143,7 +144,8 @@ impl Search<'_> {
         self.fewest(steps.into_iter().collect(), &|steps| Counterfactual::Succeed { steps });
     }
 
-    /// Removes the last steps of each finding, as few as possible.
+    /// Records the fewest last steps of the findings whose removal flips the verdict: the same number for each finding,
+    /// without the findings that are not needed.
     fn remove(&mut self, findings: &[Finding]) {
         let steps: Vec<u64> = self.trace.steps().map(|step| step.index()).collect();
         let inside = findings.iter().filter_map(|found| {
@@ -190,9 +192,9 @@ impl Search<'_> {
         }
     }
 
-    /// Moves a number to the nearest accepted value below it, and to the nearest above it, that flips the verdict. It
-    /// moves by at most its own size plus `above`. A number of at least 0 never becomes negative. Floats move on a grid
-    /// of `1 / FLOAT_UNITS`.
+    /// Records the nearest accepted value below a number, and the nearest above it, that flips the verdict. The
+    /// distance is at most the number's own size plus `above`. A number of at least 0 never becomes negative. Floats
+    /// move on a grid of `1 / FLOAT_UNITS`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "saturates; below 2^53")]
     fn vary_number(&mut self, number: &Number, above: i64, change: &dyn Fn(Value) -> Counterfactual) {
         let float = number.as_f64().map_or(0, |float| (float * FLOAT_UNITS).round() as i64);
@@ -236,7 +238,7 @@ mod tests {
     use super::*;
     use crate::detect::Judgement;
 
-    /// Fires on demand and counts its verdicts.
+    /// Returns a given verdict and counts its calls.
     #[derive(Debug)]
     struct Told(bool, Arc<AtomicU32>);
 

@@ -34,7 +34,7 @@ pub struct Explanation {
     pub not_applicable: Option<Cow<'static, str>>,
     /// The candidates closest to a finding, or the findings themselves, closest first; at most three.
     pub near_misses: Vec<NearMiss>,
-    /// Changes each of which flips the verdict on its own, verified by running the rule again.
+    /// Changes that each flip the verdict on their own, verified by running the rule again.
     pub counterfactuals: Vec<Counterfactual>,
 }
 

@@ -93,7 +93,7 @@ named! {
     }
 }
 
-/// One failure, with its place and the facts that show it.
+/// One failure: the steps in which it occurs, and the facts that show it.
 ///
 /// In JSON: `{"id": "loop:9", "mode": "class/name", "tool"?: "bash", "where": [first, last], "confidence": "certain",
 /// "message": "…", "evidence": {…}, "cost"?: {…}, "merged"?: […], "span"?: "…"}`.
@@ -115,11 +115,11 @@ pub struct Finding {
     pub last: u64,
     /// How sure the finding is; of merged findings, the highest confidence.
     pub confidence: Confidence,
-    /// One sentence for a reader.
+    /// One sentence that describes the failure.
     pub message: String,
-    /// The facts.
+    /// The facts that support the finding.
     pub evidence: Evidence,
-    /// The cost of the steps of the range, if recorded.
+    /// The cost of the steps from `first` to `last`, if recorded.
     pub cost: Option<Cost>,
     /// The ids of confirmed findings that were merged into this one.
     pub merged: Vec<String>,
@@ -127,7 +127,7 @@ pub struct Finding {
     pub span: Option<SpanId>,
 }
 
-/// An estimate of the bytes of a finding with its texts.
+/// Estimated size of a finding with its texts, in bytes.
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 impl Finding {
@@ -284,8 +284,8 @@ pub struct Judgement {
 }
 
 impl Verdict {
-    /// Returns the verdict of a rule that detects a failure if there is a finding. `measures` is called with the number
-    /// of findings.
+    /// Returns the verdict of a rule that detects a failure whenever it has a finding. `measures` is called with the
+    /// number of findings.
     pub(super) fn found(findings: Vec<Finding>, measures: impl FnOnce(u64) -> Vec<Measure>) -> Self {
         let measures = measures(findings.len() as u64).into();
         Self::Judged(Judgement { detected: !findings.is_empty(), findings, measures, ..Judgement::default() })
@@ -312,7 +312,7 @@ impl Verdict {
         self.judgement().map_or(&[], |judgement| &judgement.findings)
     }
 
-    /// Drops findings below `least`. If none is left, nothing is detected. Score and measures stay.
+    /// Drops findings below `least`. If none is left, nothing is detected. Score and measures do not change.
     #[must_use]
     pub fn at_least(mut self, least: Confidence) -> Self {
         if let Self::Judged(judgement) = &mut self
@@ -324,7 +324,7 @@ impl Verdict {
         self
     }
 
-    /// Returns a measure of the trace by name, or `None` if there is none of that name.
+    /// Returns a measure of the trace by name, or `None` if there is none with this name.
     #[must_use]
     pub fn measure(&self, name: &str) -> Option<f64> {
         self.judgement()?.measures.iter().find(|measure| measure.name == name).map(|measure| measure.value)

@@ -20,11 +20,11 @@ use crate::trace::{Action, Actor, Actors, Arguments, Event, RouteStatus, Status,
 pub struct MalformedCallConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// How many malformed calls count as the failure; at least 1.
+    /// Minimum number of malformed calls that counts as the failure; at least 1.
     pub min_calls: u64,
     /// Whether arguments must be a JSON object. Set to `false` if tools take plain text or numbers.
     pub objects_only: bool,
-    /// Phrases by which an answer says that the call never reached its tool. Case is ignored.
+    /// Phrases in an answer that show that the call never reached its tool. Case is ignored.
     pub rejections: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ pub struct MalformedCallEvidence {
     pub reason: MalformedReason,
     /// The tool that it names; empty if it names none.
     pub tool: String,
-    /// Consecutive turns without a call, each refused in the same way (`no_call`).
+    /// Number of consecutive turns without a call that were refused in the same way (`no_call`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<u64>,
 }
@@ -87,14 +87,14 @@ impl Rule for MalformedCall {
 struct State {
     detector: MalformedCall,
     no_call: NoCall,
-    /// The last message of the agent, if it holds a broken call, and its step.
+    /// If the last step is a message of the agent with a broken call, its index and the beginning of the call.
     broken: Option<(u64, String)>,
     calls: u64,
     malformed: u64,
     /// Whether any action has its arguments or its answer recorded.
     recorded: bool,
     findings: Vec<Finding>,
-    /// The findings as confirmed. Later turns may extend a finding.
+    /// The findings as they were when confirmed. Later turns may extend those in `findings`.
     confirmed: Vec<Finding>,
 }
 
@@ -130,7 +130,7 @@ impl State {
         self.found((step, step), message, evidence);
     }
 
-    /// Extends the finding of the previous turn, or begins a new one.
+    /// Reports a refused turn. Extends the finding of the previous turn if that was refused in the same way.
     fn refused(&mut self, attempt: &Attempt<'_>) {
         self.calls += 1;
         let (answer, last, turns) = (super::shared::excerpt(&attempt.head, 90), attempt.last, attempt.row);
@@ -157,8 +157,8 @@ impl State {
         }
     }
 
-    /// Reports the broken call of the message before this step, unless this step is a call of the agent, and
-    /// looks for another.
+    /// Reports a broken call in the message before this step, unless the agent makes a call now, and looks for a broken
+    /// call in this step.
     fn written(&mut self, step: &Step<'_>) {
         let is_run = matches!(step.event(), Event::Action(_)) && step.actor() == Actor::Agent;
         if let Some((at, call)) = self.broken.take().filter(|_| !is_run) {
@@ -204,7 +204,7 @@ impl Fold for State {
             self.action(step.index(), action);
         }
         if let Some(attempt) = refused {
-            // The broken call of that turn counts once.
+            // The turn is reported as refused, so its broken call must not count again.
             self.broken = None;
             self.refused(&attempt);
         } else if actors.include(Actor::Agent) {

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-/// A number that a detector computes for a trace, for correlations.
+/// A number that a detector computes for a trace, such as for correlation with rewards.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measure {
     /// The name of the measure.

@@ -1,8 +1,8 @@
 //! Detectors, and the traits for detectors of your own.
 //!
-//! [`default_detectors`] returns the detectors that run by default, and [`Detector::detect`] returns a
-//! [`Verdict`] with its [`Finding`]s. [`Registry`] builds detectors from JSON, and [`ALL`] lists those of
-//! this crate. Each rule is one module on top of `shared/`. CONTRIBUTING.md says how to add one.
+//! [`default_detectors`] returns the detectors that run by default, and [`Detector::detect`] returns a [`Verdict`] with
+//! its [`Finding`]s. [`Registry`] builds detectors from JSON, and [`ALL`] lists those of this crate. Each rule is one
+//! module on top of `shared/`. CONTRIBUTING.md explains how to add one.
 
 mod confident;
 mod cost;
@@ -64,7 +64,8 @@ macro_rules! detectors {
         /// Every detector of this crate, including opt-in ones, sorted by name.
         pub const ALL: &[DetectorInfo] = &[$(DetectorInfo::of::<$rule>()),+];
 
-        /// The facts that support a finding. In JSON they have no tag.
+        /// The facts that support a finding. In JSON they have no tag: the detector in the finding's id determines
+        /// their form.
         #[derive(Debug, Clone, PartialEq, Serialize)]
         #[serde(untagged)]
         #[non_exhaustive]
@@ -78,7 +79,7 @@ macro_rules! detectors {
         }
 
         impl Evidence {
-            /// Parses the evidence of a detector. Keeps it as JSON if the detector is unknown or its form
+            /// Parses the evidence of a detector. Keeps it as JSON if the detector is unknown or the form is
             /// unexpected.
             fn read(detector: &str, facts: Value) -> Self {
                 $(

@@ -47,7 +47,7 @@ impl Registry {
         Self { entries: Vec::new() }
     }
 
-    /// Adds a detector.
+    /// Adds a detector after the others.
     ///
     /// # Errors
     /// [`ErrorKind::Config`] if the id is taken or not in `snake_case`.

@@ -39,15 +39,15 @@ pub struct RouteInefficiencyConfig {
     /// Ratio of steps to the reference distance (`run`: of actions to milestones) above which the agent's
     /// route is too long; above 0.
     pub ratio: f64,
-    /// The minimum number of steps beyond the reference distance (`pairs`).
+    /// Minimum number of steps beyond the reference distance (`pairs`).
     pub min_extra: u64,
     /// Whether the start of the trace counts as a milestone, if expected actions are compared pair by pair.
     pub from_start: bool,
     /// How a run is compared with expected actions.
     pub routes: RouteScope,
-    /// The minimum weight of wasted actions, as `wasted_actions` counts it (`run`); above 0.
+    /// Minimum weight of wasted actions, as `wasted_actions` counts it (`run`); above 0.
     pub min_wasted: f64,
-    /// The minimum of `wasted² / actions` (`run`), as in [`WastedActionsConfig::min_impact`]; at least 0.
+    /// Minimum of `wasted² / actions` (`run`), as in [`WastedActionsConfig::min_impact`]; at least 0.
     pub min_impact: f64,
 }
 
@@ -176,7 +176,7 @@ pub struct RunEvidence {
     pub actions: u64,
     /// Milestones of the chosen actors.
     pub milestones: u64,
-    /// How many of the milestones were reached.
+    /// Number of these milestones that were reached.
     pub milestones_reached: u64,
     /// The weight of wasted actions, as `wasted_actions` counts it; some count half.
     pub wasted: f64,

@@ -20,12 +20,12 @@ struct Limits {
     min_extra: u64,
 }
 
-/// The findings of a run, pair by pair.
+/// Finds detours between consecutive milestones.
 #[derive(Debug)]
 pub(super) struct Pairs {
     limits: Limits,
-    /// For each pair, its deadline in the unit of the route, at which it becomes a finding unless it has ended by
-    /// then, and the index of the mark at its end.
+    /// For each pair that has begun, its deadline in the unit of the route and the index of the mark at its end. A pair
+    /// that has not ended by its deadline becomes a finding.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Scratch: the pairs past their deadline.
     over: Vec<usize>,
@@ -38,7 +38,6 @@ impl Pairs {
         Self { limits, due: BinaryHeap::new(), over: Vec::new(), certain: Vec::new() }
     }
 
-    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         self.due.capacity() * size_of::<Reverse<(u64, usize)>>() + self.certain.capacity() * FINDING_BYTES
     }
@@ -85,7 +84,7 @@ impl Pairs {
         ways.into_iter().map(near).collect()
     }
 
-    /// Returns the findings at the end of the run, and the total of steps beyond the reference over all pairs.
+    /// Returns the findings at the end of the run, and the total number of steps beyond the reference in all pairs.
     pub(super) fn finish(&self, tracker: &Tracker) -> (Vec<Finding>, Measure) {
         let findings = tracker.open_pairs().filter_map(|pair| self.limits.finding(tracker, pair)).collect();
         let extra = tracker.open_pairs().fold(0_u64, |sum, pair| {

@@ -39,20 +39,20 @@ pub(super) struct Tracker {
     /// Whether the start of the run counts as a milestone.
     virtual_start: bool,
     start: Option<Point>,
-    /// By index in the list of marks.
+    /// Where each mark was reached, by its index in the list of marks.
     reached: BTreeMap<usize, Point>,
     /// The number of scores reached.
     scores: usize,
     actions: u64,
     last: Option<Point>,
-    /// The pairs that begin with the last step.
+    /// The ends of the pairs that begin with the last step.
     begun: Vec<usize>,
     /// Scratch: the marks that a step reaches.
     fresh: Vec<usize>,
 }
 
 impl Tracker {
-    /// Starts at the beginning of a route. `Err` is the reason why the route does not apply.
+    /// Creates a tracker at the start of a route. `Err` is the reason why the route does not apply.
     pub(super) fn new(
         route: &Arc<ReferenceRoute>,
         actors: Actors,
@@ -80,22 +80,19 @@ impl Tracker {
         self.route.as_ref().is_some_and(|(_, index)| index.by_score)
     }
 
-    /// Returns true if any action has been counted.
     pub(super) fn acted(&self) -> bool {
         self.actions > 0
     }
 
-    /// Returns the number of milestones.
     pub(super) fn milestones(&self) -> u64 {
         self.route.as_ref().map_or(0, |(_, index)| index.marks.len() as u64)
     }
 
-    /// Returns the number of milestones reached.
     pub(super) fn reached(&self) -> u64 {
         self.reached.len() as u64
     }
 
-    /// Takes a step and returns its position in the unit of the route; `None` if the step does not count.
+    /// Processes a step and returns its position in the unit of the route; `None` if the step does not count.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<u64> {
         self.begun.clear();
         self.fresh.clear();
@@ -132,8 +129,8 @@ impl Tracker {
         Some(unit)
     }
 
-    /// Returns the pair that ends at this mark; `None` if the reference takes no step between the mark before and
-    /// this one.
+    /// Returns the pair that ends at this mark; `None` if the mark does not exist, or if the reference takes no step
+    /// from the mark before to this one.
     pub(super) fn pair(&self, end: usize) -> Option<Pair> {
         let (_, index) = self.route.as_ref()?;
         let before = match end.checked_sub(1) {

@@ -18,15 +18,15 @@ use crate::objects::in_order;
 use crate::trace::{Actors, RouteStatus, Trace};
 
 named! {
-    /// The configuration that a detector starts from. Given fields override it.
+    /// The configuration that a detector starts from. Fields that are given explicitly override it.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum Preset: "preset" {
         /// The defaults for tool traces.
         #[default]
         Default = "default",
-        /// The published rules, most of which are those of the `BenchTrace` benchmark. A detector without a
-        /// published rule keeps its defaults.
+        /// The published rules, mostly those of the `BenchTrace` benchmark. A detector without a published rule keeps
+        /// its defaults.
         BenchTrace = "bench-trace",
     }
 }
@@ -158,7 +158,7 @@ pub trait Rule: Configured {
     }
 }
 
-/// A type that is made from a configuration.
+/// A detector type that is created from a configuration.
 pub trait Configured: fmt::Debug + Default + Send + Sync + 'static {
     /// The configuration. Its defaults are for tool traces, and in JSON it is an object. A field `actors`, if any, says
     /// whose actions count.

@@ -40,7 +40,7 @@ use crate::trace::{Metadata, StepInput, WireStep};
 /// has been closed; late pieces are counted and dropped.
 ///
 /// The caller passes the time, `now`, in nanoseconds since a fixed moment; it must not go back. If only some
-/// pieces of a trace have a time of their own, that moment must be the start of 1970. There are no timers: call
+/// pieces of a trace have a time of their own, that moment must be the start of 1970. The assembler has no timers: call
 /// [`TraceAssembler::advance`] about 50 times a second. [A guide](crate::guide::embedding) shows a pipeline.
 ///
 /// ```
@@ -227,7 +227,7 @@ impl TraceAssembler {
 
     /// Returns the verdicts so far on each run of a trace, as if the trace were over now.
     ///
-    /// Returns `None` if no trace with that id is open or parked. Calls without an answer are left out; spans
+    /// Returns `None` if no trace with that id is open or parked. Calls without an answer are skipped; spans
     /// count even if they have not settled. Each call judges all spans of the trace again.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
@@ -237,7 +237,7 @@ impl TraceAssembler {
         })
     }
 
-    /// Returns the next event, or `None` if there is none.
+    /// Removes and returns the oldest event, if any.
     pub fn next_event(&mut self) -> Option<LiveEvent> {
         self.events.pop_front()
     }
@@ -282,7 +282,7 @@ impl TraceAssembler {
         self.slots.parked.bytes
     }
 
-    /// Returns the closed traces that received late pieces, each with the number of these, sorted by id.
+    /// Returns the closed traces that received late pieces, each with their number, sorted by id.
     /// Includes only traces that are still [remembered](AssemblerOptions::remembered).
     pub fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.closed.late()
@@ -302,8 +302,8 @@ impl TraceAssembler {
         self.advance(now);
     }
 
-    /// Counts pieces of a trace and returns its id. Opens the trace if necessary; returns `None` if the
-    /// pieces are late.
+    /// Counts pieces of a trace and returns its id. Opens or unpacks the trace if necessary; returns `None` if
+    /// the pieces are late.
     fn opened(&mut self, trace: &str, pieces: u64) -> Option<Arc<str>> {
         self.counts.received += pieces;
         let id = match self.slots.id(trace) {

@@ -28,7 +28,7 @@ pub struct AssemblerOptions {
     /// 50,000). Beyond it, the trace is evicted.
     pub max_pieces: usize,
     /// The number of spans and log records that an open trace needs before it is judged (default: 3). With 0,
-    /// their arrival never causes a judgement.
+    /// they are judged only when the trace closes.
     pub min_spans_to_judge: usize,
     /// The maximum number of bytes for all open and parked traces (default: 1 GiB). Beyond it, if open traces hold more
     /// than half of the limit, the open trace that has been silent longest is parked, or evicted if no other is open;
@@ -37,8 +37,8 @@ pub struct AssemblerOptions {
     /// The maximum number of bytes for the detectors of one run (default: 8 MiB); see
     /// [`Monitor::with_memory_limit`](crate::Monitor::with_memory_limit).
     pub max_memory: usize,
-    /// The number of closed traces that are remembered, to recognise late pieces (default: 100,000). If their
-    /// ids take more than 64 bytes on average, fewer are remembered.
+    /// The maximum number of closed traces that are remembered, to recognise late pieces (default: 100,000);
+    /// fewer if ids exceed 64 bytes on average. Later pieces of a forgotten trace open it again.
     pub remembered: usize,
     /// If true, an answer that begins with `Error` counts as an error even if its span does not mark it as one
     /// (default: true).
@@ -73,8 +73,8 @@ const PATIENCE: u64 = 4;
 const MOST_PATIENCE: u64 = 4_000_000_000;
 
 impl AssemblerOptions {
-    /// Returns when to judge a trace again, given the arrival of a piece, the time and delay of the last
-    /// judgement, and the number of pieces.
+    /// Returns when to judge a trace again, given the arrival time of a piece, the time and delay of the
+    /// last judgement, and the number of pieces.
     pub(super) fn judge_again(&self, came: u64, (judged, late): (u64, u64), pieces: usize) -> u64 {
         let settled = came.saturating_add(nanoseconds(self.settle));
         let patience = PATIENCE.saturating_mul(late).min(MOST_PATIENCE);

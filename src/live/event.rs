@@ -58,7 +58,7 @@ named! {
         Expired = "expired",
         /// All traces together held too many bytes, and it had been silent longest.
         TooManyBytes = "too_many_bytes",
-        /// It had too many pieces.
+        /// It had more pieces than [`AssemblerOptions::max_pieces`](super::AssemblerOptions::max_pieces).
         TooManyPieces = "too_many_pieces",
     }
 }
@@ -79,8 +79,8 @@ impl CloseReason {
 pub struct ClosedTrace {
     /// The trace.
     pub trace: Arc<str>,
-    /// The metadata of the run. If it was read from spans, its id is that of the trace or, for a further
-    /// agent, begins with it. Otherwise it is what
+    /// The metadata of the run. The id of a run read from spans is that of the trace or, for a further agent,
+    /// begins with it. Other runs have the metadata that
     /// [`TraceAssembler::describe`](crate::TraceAssembler::describe) set.
     pub metadata: Metadata,
     /// Why it was closed.

@@ -54,7 +54,7 @@ pub struct Conclusion {
     /// The verdicts, in the order of the detectors.
     #[serde(serialize_with = "by_detector")]
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
-    /// The last updates: each finding is closed, unless it was merged into another.
+    /// The last updates: each finding is closed, merged into another, or withdrawn.
     pub updates: Vec<Update>,
 }
 
@@ -116,7 +116,7 @@ impl Monitor {
     /// Takes the next step of the trace.
     ///
     /// # Errors
-    /// Same as [`StepValidator::admit`]. The step is then left out, and the trace stays open.
+    /// Same as [`StepValidator::admit`]. The step is then skipped, and the trace stays open.
     pub fn observe(&mut self, step: StepInput<'_>) -> Result<()> {
         let step = self.gate.admit(step)?;
         self.observe_step(&step);
@@ -159,7 +159,7 @@ impl Monitor {
     fn stop_largest(&mut self, limit: usize) {
         let (last, seen) = (self.last, self.seen);
         let open = self.folds.iter_mut().filter(|open| open.is_open());
-        // The first of them, if several hold the same amount.
+        // `max_by_key` returns the last of equals, so the order is reversed to stop the first.
         let Some(largest) = open.rev().max_by_key(|open| open.memory(seen)) else { return };
         largest.stop(last, limit);
     }
@@ -175,7 +175,7 @@ impl Monitor {
     ///
     /// If called after every step, it reports a finding at the step that confirms it. Growth and merging are
     /// checked each time the trace has doubled in length, and merging once more by [`Monitor::conclude`]. A
-    /// finding has *grown* if it is longer by at least half.
+    /// finding has *grown* if it is longer by at least half than when last reported.
     pub fn updates(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
         for open in &mut self.folds {

@@ -18,7 +18,7 @@ use crate::trace::{Metadata, RouteStatus, Unpaired};
 /// Why a live trace has no route.
 const NO_ROUTE: &str = "live traces do not record a reference route";
 
-/// The rules that all open traces share.
+/// The detectors and options that all open traces share.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) detectors: Vec<Arc<dyn Detector>>,
@@ -34,7 +34,7 @@ pub(super) struct Profile {
 }
 
 impl Rules {
-    /// Returns a monitor of the detectors for a run with this metadata.
+    /// Returns a monitor with the detectors that apply to a run with this metadata.
     pub(super) fn monitor(&self, metadata: &Metadata) -> Monitor {
         let fits = |profile: &&Profile| {
             profile.labels.iter().all(|(key, value)| metadata.labels.get(key) == Some(value))
@@ -48,26 +48,27 @@ impl Rules {
 
 /// An open trace.
 ///
-/// Its calls go to the detectors as they are answered, each under its number in call order. If a call is
+/// Its calls go to the detectors as they are answered, each under its index in call order. If a call is
 /// answered after a later one, or a piece arrives out of order, the trace is judged again from its beginning.
 #[derive(Debug, Default)]
 pub(super) struct OpenTrace {
     pub(super) metadata: Arc<Metadata>,
     pub(super) pieces: Pieces,
     monitor: Option<Monitor>,
-    /// The number after the last one seen by the monitor.
+    /// The index after that of the last step seen by the monitor.
     next: u64,
-    /// When the pieces are to be judged again, and when they last were.
+    /// When the pieces are to be judged again.
     judge_again: Option<u64>,
+    /// When they were last judged again.
     judged: u64,
     /// Findings that were reported before the trace was parked.
     pub(super) reported: Vec<Finding>,
     pub(super) spans: HeldSpans,
     /// When the latest piece arrived.
     pub(super) last: u64,
-    /// When the ended root span of the trace arrived.
+    /// When the completed root span of the trace arrived.
     pub(super) ended: Option<u64>,
-    /// True if the trace has been checked for an end without a root span.
+    /// True if the trace was checked for an end without a root span after its latest span.
     quiet_checked: bool,
 }
 
@@ -75,7 +76,7 @@ pub(super) struct OpenTrace {
 pub(super) type Emit<'e> = &'e mut dyn FnMut(LiveEvent);
 
 impl OpenTrace {
-    /// Takes a call, an answer or a step.
+    /// Adds a piece. Feeds a step that it completes to the detectors, or schedules a new judgement.
     pub(super) fn take(
         &mut self,
         (now, trace): (u64, &Arc<str>),
@@ -101,7 +102,7 @@ impl OpenTrace {
             return false;
         }
         let monitor = self.monitor.get_or_insert_with(|| rules.monitor(&self.metadata));
-        // Cannot fail: the progress was checked when the step was taken, and its number is higher than all
+        // Cannot fail: the progress was checked when the step was taken, and its index is higher than all
         // before it.
         if monitor.observe(input).is_ok() {
             self.next = number + 1;
@@ -124,7 +125,7 @@ impl OpenTrace {
         self.spans.add_log(now, log, options);
     }
 
-    /// Schedules a judgement of the whole trace after the trace has been unpacked.
+    /// Schedules a judgement of the whole trace. An unpacked trace needs it because it has no detector state.
     pub(super) fn resume(&mut self, now: u64, options: &AssemblerOptions) {
         if self.pieces.len() > 0 {
             self.judge_again = Some(now);
@@ -176,7 +177,7 @@ impl OpenTrace {
         None
     }
 
-    /// Returns true if it has been silent long enough to be parked.
+    /// Returns true if its root span has not ended and it has been silent long enough to be parked.
     pub(super) fn is_idle(&self, now: u64, options: &AssemblerOptions) -> bool {
         self.ended.is_none() && self.last.saturating_add(nanoseconds(options.idle)) <= now
     }
@@ -199,7 +200,7 @@ impl OpenTrace {
         }
     }
 
-    /// Takes the reported findings of pieces that still stand.
+    /// Takes the findings that were reported on pieces and still stand.
     pub(super) fn take_reported(&mut self) -> Vec<Finding> {
         match self.monitor.take() {
             Some(monitor) => monitor.into_reported(),
@@ -207,7 +208,7 @@ impl OpenTrace {
         }
     }
 
-    /// Returns copies of the reported findings of pieces that still stand.
+    /// Like [`OpenTrace::take_reported`], as copies.
     pub(super) fn reported(&self) -> Vec<Finding> {
         match &self.monitor {
             Some(monitor) => monitor.reported().cloned().collect(),
@@ -219,7 +220,7 @@ impl OpenTrace {
     fn follow(&self, rules: &Rules, with_open_calls: bool) -> Monitor {
         let mut monitor = rules.monitor(&self.metadata);
         for (_, input) in self.pieces.in_order(with_open_calls) {
-            // As in `feed`.
+            // Cannot fail, as in `feed`.
             let _ = monitor.observe(input);
         }
         monitor
@@ -278,8 +279,7 @@ impl OpenTrace {
         findings
     }
 
-    /// Returns the verdicts on each run so far, as if the trace were over. Calls without an answer are left
-    /// out.
+    /// Returns the verdicts on each run so far, as if the trace were over. Skips unanswered calls.
     pub(super) fn peek(&self, rules: &Rules) -> Vec<OpenRun> {
         let open = |metadata: Metadata, monitor: &Monitor| OpenRun {
             metadata,

@@ -92,7 +92,7 @@ impl OpenFold {
         findings
     }
 
-    /// Returns an estimate of the bytes that it holds. `seen` is the size of the steps so far.
+    /// Returns an estimate of the bytes that it holds. A fold without an estimate counts as `seen`, all steps so far.
     pub(super) fn memory(&self, seen: usize) -> usize {
         let own = match &self.state {
             State::Open(fold) => {
@@ -121,7 +121,7 @@ impl OpenFold {
         }
     }
 
-    /// Replaces the fold by its verdict so far or, if it has confirmed nothing, by *not applicable*.
+    /// Replaces the fold with its verdict so far or, if it has confirmed nothing, with *not applicable*.
     pub(super) fn stop(&mut self, step: u64, limit: usize) {
         let State::Open(fold) = &self.state else { return };
         let certain = fold.certain().to_vec();
@@ -150,7 +150,7 @@ impl OpenFold {
     }
 }
 
-/// The prefix of the reason if a detector was stopped before it confirmed anything.
+/// The prefix by which [`Verdict::is_stopped`] recognises the reason that [`Verdict::stopped`] gives.
 const STOPPED: &str = "stopped at step ";
 
 impl Verdict {

@@ -17,8 +17,8 @@ use crate::detect::Finding;
 use crate::error::{Error, Result};
 use crate::trace::Metadata;
 
-/// The state of a trace: the received pieces and the reported findings, from which the state of detectors
-/// follows.
+/// The state of a trace: the received pieces and the reported findings. It holds no detector state: a resumed
+/// trace is judged again from its beginning.
 #[derive(Serialize, Deserialize)]
 struct Contents<'t> {
     metadata: Cow<'t, Metadata>,
@@ -31,7 +31,7 @@ struct Contents<'t> {
 }
 
 impl OpenTrace {
-    /// Returns the trace as JSON.
+    /// Returns the form in which the trace is parked and saved.
     pub(super) fn to_json(&self) -> Vec<u8> {
         let contents = Contents {
             metadata: Cow::Borrowed(&self.metadata),
@@ -60,7 +60,7 @@ impl OpenTrace {
         Ok(trace)
     }
 
-    /// Adds another part of the same trace.
+    /// Adds another part of the same trace. Its metadata is used only if this part has none.
     pub(super) fn merge(&mut self, other: Self) {
         let known = |finding: &Finding| self.reported.iter().any(|own| own.id == finding.id);
         let new: Vec<Finding> = other.reported.into_iter().filter(|finding| !known(finding)).collect();
@@ -85,7 +85,7 @@ impl OpenTrace {
 }
 
 impl TraceAssembler {
-    /// Packs an open trace.
+    /// Packs an open trace: an idle one until it expires, any other (because of a limit) until it is next due.
     pub(super) fn park(&mut self, id: &Arc<str>) {
         let Some(slot) = self.slots.remove(id) else { return };
         let State::Open(open) = &slot.state else { return };
@@ -101,7 +101,7 @@ impl TraceAssembler {
         self.events.push_back(LiveEvent::Parked { trace: Arc::clone(id) });
     }
 
-    /// Unpacks a parked trace.
+    /// Unpacks a trace if it is parked, and schedules a judgement of it.
     pub(super) fn unpark(&mut self, id: &Arc<str>) {
         if !matches!(self.slots.get(id), Some(Slot { state: State::Parked(_), .. })) {
             return;
@@ -128,7 +128,7 @@ impl Parked {
     }
 
     pub(super) fn open(&self) -> OpenTrace {
-        // The JSON was written by this type, so it parses.
+        // `OpenTrace::to_json` wrote the JSON, so it parses.
         OpenTrace::from_json(&self.json()).unwrap_or_default()
     }
 

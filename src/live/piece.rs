@@ -32,7 +32,7 @@ impl<'a> Reply<'a> {
         Self { observation: Content::Present(observation.into()), ..Self::unrecorded(call_id, status) }
     }
 
-    /// Like [`Reply::new`], for an observation that the source left out.
+    /// Like [`Reply::new`], for an observation that the source did not record.
     #[must_use]
     pub fn unrecorded(call_id: &'a str, status: Status) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl<'a> Reply<'a> {
         self.time
     }
 
-    /// Sets the time, in nanoseconds since 1970.
+    /// Sets the time, in nanoseconds since 1970. By default, it is the time of arrival.
     #[must_use]
     pub fn time(mut self, time: u64) -> Self {
         self.time = Some(time);
@@ -127,8 +127,8 @@ impl Piece {
         self.kept().turn
     }
 
-    /// Returns the step of this piece, with this answer if it is a call; `None` if the piece is an answer. A
-    /// call without a duration gets the time until its answer, if both have a time.
+    /// Returns this piece as a step, or `None` if it is an answer. A call gets `answer` or, without one, is
+    /// unanswered. A call without a duration gets the time until its answer, if both have a time.
     pub(super) fn input<'p>(&'p self, answer: Option<&'p Self>) -> Option<StepInput<'p>> {
         let (Self::Step(kept) | Self::Call(kept)) = self else { return None };
         let mut input = kept.input().ok()?;

@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, VecDeque};
 use super::piece::Piece;
 use crate::trace::{Digest, StepInput, Unpaired};
 
-/// The place of a piece: its time, then its order of arrival.
+/// The place of a piece in call order: its time, then its order of arrival.
 pub(super) type Place = (u64, u64);
 
-/// The pieces of one trace.
+/// The pieces of one trace, sorted by time, then by order of arrival.
 ///
-/// A call takes the first answer of its id that no earlier call has taken. Pieces are numbered and paired on
-/// arrival; [`Pieces::sort`] repeats this if a piece out of order may change the result.
+/// A call is paired with the first answer with its id that no earlier call has taken. Pieces are numbered and
+/// paired on arrival; [`Pieces::sort`] does both again if a piece out of order may change the result.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     entries: BTreeMap<Place, Entry>,
     ids: BTreeMap<Digest, Waiting>,
     came: u64,
-    /// Calls and steps.
+    /// The number of calls and complete steps.
     steps: u64,
     last_step: Option<Place>,
     next_turn: u64,
@@ -31,19 +31,20 @@ pub(super) struct Pieces {
 #[derive(Debug)]
 struct Entry {
     piece: Piece,
-    /// The number of the step in call order, and its turn.
+    /// The index of the step in call order; unused for an answer.
     number: u64,
+    /// The turn of the step; unused for an answer.
     turn: u64,
     /// The answer, if this is a call.
     answer: Option<Place>,
 }
 
-/// The calls and answers of one id that wait for each other.
+/// The unpaired calls, or the unpaired answers, with one id.
 #[derive(Debug, Default)]
 struct Waiting {
     calls: VecDeque<Place>,
     answers: VecDeque<Place>,
-    /// The number of calls of the id.
+    /// The number of calls received with this id, paired or not.
     seen: u64,
 }
 
@@ -64,7 +65,7 @@ impl Pieces {
 
     fn put(&mut self, place: Place, piece: Piece) -> Option<Place> {
         let is_last = self.last_step.is_none_or(|last| last < place);
-        // A piece in the middle gets its number when the pieces are sorted.
+        // A step in the middle gets its index when the pieces are sorted.
         let number = if is_last { self.steps } else { 0 };
         let mut entry = Entry { number, turn: self.next_turn, piece, answer: None };
         if let Some(turn) = entry.piece.turn() {
@@ -119,12 +120,11 @@ impl Pieces {
         }
     }
 
-    /// Returns the number of pieces.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns the number of calls without an answer and answers without a call.
+    /// Returns the total number of calls without an answer and answers without a call.
     pub(super) fn waiting(&self) -> u64 {
         self.open + self.early
     }
@@ -134,7 +134,7 @@ impl Pieces {
         self.open > 0
     }
 
-    /// Returns a step with its number.
+    /// Returns the step at this place with its index, or `None` if the piece is an answer.
     pub(super) fn step(&self, place: Place) -> Option<(u64, StepInput<'_>)> {
         self.input(self.entries.get(&place)?)
     }
@@ -164,7 +164,7 @@ impl Pieces {
         self.entries.into_iter().map(|((time, _), entry)| (time, entry.piece)).collect()
     }
 
-    /// Adds the pieces of another part of the same trace.
+    /// Adds the pieces of another part of the same trace without counting them as out of order.
     pub(super) fn append(&mut self, pieces: impl IntoIterator<Item = (u64, Piece)>) {
         let before = self.out_of_order;
         for (time, piece) in pieces {
@@ -173,7 +173,7 @@ impl Pieces {
         self.out_of_order = before;
     }
 
-    /// Returns the numbers of calls without an answer and answers without a call.
+    /// Returns the counts of calls without an answer and of answers without a call.
     pub(super) fn unpaired(&self) -> Unpaired {
         Unpaired { calls: self.open, messages: self.early }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Bytes allowed per id: the total length of the ids is at most this times `most`.
 const ID_BYTES: usize = 64;
 
-/// The ids of the traces that were closed last, with the number of late pieces of each.
+/// The ids of the traces that were closed last, each with its number of late pieces.
 #[derive(Debug)]
 pub(super) struct Remembered {
     most: usize,
@@ -21,7 +21,7 @@ impl Remembered {
         Self { most, late: BTreeMap::new(), order: VecDeque::new(), bytes: 0 }
     }
 
-    /// Remembers a closed trace, and adds to its number of late pieces.
+    /// Remembers a closed trace, and adds to its number of late pieces. Forgets the oldest beyond the limits.
     pub(super) fn insert(&mut self, trace: Arc<str>, late: u64) {
         let count = self.late.entry(Arc::clone(&trace)).or_insert_with(|| {
             self.bytes += trace.len();
@@ -36,8 +36,8 @@ impl Remembered {
         }
     }
 
-    /// Counts late pieces of this trace. Returns its id and their total, or `None` if it is not known to be
-    /// closed.
+    /// Counts late pieces of this trace. Returns its id and their total, or `None` if it is not
+    /// remembered.
     pub(super) fn count(&mut self, trace: &str, pieces: u64) -> Option<(Arc<str>, u64)> {
         let id = self.late.get_key_value(trace).map(|(id, _)| Arc::clone(id))?;
         let count = self.late.get_mut(trace)?;

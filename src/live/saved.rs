@@ -39,7 +39,7 @@ struct Line<'l> {
 
 impl TraceAssembler {
     /// Writes the state of the assembler: open and parked traces, counts, and the ids of closed traces.
-    /// Events that the caller has not taken yet are left out. [`TraceAssembler::load`] reads the state.
+    /// Does not write events that the caller has not taken yet. [`TraceAssembler::load`] reads the state.
     ///
     /// The state is written as lines of JSON, with a version. It holds the received pieces and the reported
     /// findings, but no detector state, so an assembler with other detectors can load it.

@@ -32,7 +32,7 @@ impl Series {
         self.live.into_values()
     }
 
-    /// Adds a confirmed finding.
+    /// Adds a confirmed finding, or replaces the one with its id.
     pub(super) fn open(&mut self, finding: &Finding) {
         self.live.insert(finding.id.clone(), finding.clone());
     }
@@ -88,7 +88,7 @@ impl Series {
         self.live.clear();
     }
 
-    /// Withdraws the findings that a verdict lacks.
+    /// Withdraws the reported findings that a verdict lacks.
     fn withdraw(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         self.live.retain(|id, finding| {
             let stands = verdict.findings().iter().any(|other| other.id == *id);

@@ -34,7 +34,7 @@ pub(super) enum State {
     Parked(Parked),
 }
 
-/// The open or the parked traces.
+/// The order and totals of the open traces, or of the parked ones.
 #[derive(Debug, Default)]
 pub(super) struct Share {
     /// Ordered by turn, so the first has been silent longest.
@@ -43,7 +43,7 @@ pub(super) struct Share {
     pub(super) pieces: u64,
 }
 
-/// An estimate of the size of a slot with its list entries.
+/// An estimate of the bytes of a slot and of its entries in maps and sets.
 const SLOT_BYTES: usize = size_of::<Slot>() + 160;
 
 impl Slots {
@@ -59,7 +59,7 @@ impl Slots {
         self.traces.iter()
     }
 
-    /// Returns the stored id of a trace.
+    /// Returns the stored id of a trace, to share its text.
     pub(super) fn id(&self, trace: &str) -> Option<Arc<str>> {
         self.traces.get_key_value(trace).map(|(id, _)| Arc::clone(id))
     }
@@ -69,7 +69,7 @@ impl Slots {
         self.traces.first_key_value().map(|(id, _)| Arc::clone(id))
     }
 
-    /// Returns a trace that needs attention by this time.
+    /// Returns the trace that has been due longest, if any is due by this time.
     pub(super) fn due_by(&self, now: u64) -> Option<Arc<str>> {
         self.due.first().filter(|(due, _)| *due <= now).map(|(_, id)| Arc::clone(id))
     }
@@ -78,7 +78,7 @@ impl Slots {
         self.open.bytes + self.parked.bytes
     }
 
-    /// Adds a trace of this many pieces, as the one that changed last.
+    /// Adds a trace with this many pieces, as the one that changed last. It is not due until [`Slots::set_due`].
     pub(super) fn insert(&mut self, id: &Arc<str>, state: State, pieces: u64) {
         self.turns += 1;
         let slot = Slot { bytes: state.memory(id), state, due: u64::MAX, turn: self.turns, pieces };
@@ -137,7 +137,6 @@ impl Slots {
 }
 
 impl Share {
-    /// Returns the number of traces.
     pub(super) fn len(&self) -> usize {
         self.silent.len()
     }
@@ -149,7 +148,7 @@ impl Share {
 }
 
 impl State {
-    /// Returns an estimate of the size of a trace in bytes.
+    /// Returns an estimate of the bytes of a trace, with its slot and id.
     fn memory(&self, id: &str) -> usize {
         let own = match self {
             Self::Open(open) => open.memory(),

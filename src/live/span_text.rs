@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::json::{MAX_DEPTH, is_deeper};
 use crate::read::{LogRecord, Resource, Span, resource_bytes};
 
-/// The number of recent senders that the sender of a new span is compared with.
+/// The number of latest senders with which that of a new span is compared. An earlier one is stored again.
 const SENDERS: usize = 8;
 
 /// The greatest depth of saved values: what the reader of spans allows, and the levels around a span.
@@ -25,7 +25,7 @@ pub(super) struct SpanText {
     logs: Items,
 }
 
-/// The form in which a trace is parked and saved.
+/// The form in which spans and log records are parked and saved.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Written<'t> {
     #[serde(default)]
@@ -61,7 +61,7 @@ impl SpanText {
         self.logs.push(&log);
     }
 
-    /// Moves the trace id out of an item: it is kept only once.
+    /// Moves the trace id out of an item, to keep it only once.
     fn belongs_to(&mut self, id: &mut Cow<'_, str>) {
         let id = std::mem::take(id);
         if self.trace.is_empty() {
@@ -80,7 +80,7 @@ impl SpanText {
         self.trace.len() + self.spans.text.capacity() + self.logs.text.capacity() + senders.sum::<usize>()
     }
 
-    /// Parses this many of the first spans and log records.
+    /// Parses the first `spans` spans and `logs` log records.
     pub(super) fn first(&self, (spans, logs): (usize, usize)) -> (Vec<Span<'_>>, Vec<LogRecord<'_>>) {
         // Cannot fail: they were written here, or parsed once before.
         let spans: Vec<(usize, Span<'_>)> = self.spans.read(spans).unwrap_or_default();
@@ -167,7 +167,7 @@ impl Items {
         let mut rest = self.text.as_slice();
         while items.len() < most && !rest.is_empty() {
             let mut values = serde_json::Deserializer::from_slice(rest);
-            // The reader of spans limits the depth, and so does [`SpanText::from_written`].
+            // The depth is limited when spans are received and when a state is read.
             values.disable_recursion_limit();
             let mut values = values.into_iter();
             match values.next() {
@@ -179,7 +179,7 @@ impl Items {
         Ok(items)
     }
 
-    /// Returns the items as a list.
+    /// Returns the items as a list, with its brackets.
     fn list(&self) -> Box<RawValue> {
         let text = std::str::from_utf8(&self.text).unwrap_or_default();
         RawValue::from_string(format!("[{text}]")).unwrap_or_default()

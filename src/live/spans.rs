@@ -20,12 +20,13 @@ use crate::trace::{Metadata, Unpaired};
 #[derive(Debug, Default)]
 pub(super) struct HeldSpans {
     pub(super) text: SpanText,
-    /// The numbers of settled spans and log records. Settled ones come before all others.
+    /// The counts of settled spans and log records: those held for `settle`. They come before all others.
     settled: (usize, usize),
     /// The arrival times of the others, with the numbers of spans and log records that arrived then.
     fresh: VecDeque<(u64, usize, usize)>,
-    /// When the trace is to be judged again; when it last was, and how late that was.
+    /// When the trace is to be judged again.
     due: Option<u64>,
+    /// When it was last judged, and how late that was.
     judged: (u64, u64),
     /// The reported findings that stand, by run.
     pub(super) reported: Reported,
@@ -34,14 +35,14 @@ pub(super) struct HeldSpans {
     pub(super) looked_at: u64,
 }
 
-/// Reported findings that stand, by run.
+/// Reported findings that stand, by the id of their run.
 pub(super) type Reported = BTreeMap<String, Vec<Finding>>;
 
 /// An update of a finding, with the metadata of its run.
 pub(super) type RunUpdate = (Arc<Metadata>, Update);
 
 impl HeldSpans {
-    /// Restores the spans and reported findings of a packed trace.
+    /// Restores the spans and reported findings of a packed trace. All spans count as settled.
     pub(super) fn unpacked(text: SpanText, reported: Reported) -> Self {
         let reported_bytes = bytes_of(&reported);
         Self { settled: text.counts(), text, reported, reported_bytes, ..Self::default() }
@@ -163,7 +164,7 @@ fn bytes_of(reported: &Reported) -> usize {
     reported.iter().map(|(id, findings)| 64 + id.len() + findings.len() * FINDING_BYTES).sum()
 }
 
-/// Withdraws the findings of runs that no longer exist.
+/// Returns updates that withdraw the findings of runs that no longer exist.
 pub(super) fn withdrawn(reported: Reported) -> impl Iterator<Item = RunUpdate> {
     reported.into_iter().flat_map(|(id, findings)| {
         let metadata = Arc::new(Metadata { id: Some(id), ..Metadata::default() });

@@ -10,7 +10,7 @@ named! {
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum UpdateKind: "kind of update" {
-        /// It was confirmed before the end of the trace.
+        /// The finding was confirmed before the end of the trace.
         Opened = "opened",
         /// Its range has grown.
         Grown = "grown",
@@ -18,8 +18,8 @@ named! {
         Merged = "merged",
         /// The trace is over: the finding is part of the verdict.
         Closed = "closed",
-        /// It no longer holds. This happens only in a trace of spans, or of pieces out of order: later pieces
-        /// show that steps belong to another agent or turn, or differ.
+        /// It no longer holds. This happens only in a trace of spans, or of pieces out of order, if a later
+        /// piece changes the agent, turn, order or answer of earlier steps.
         Withdrawn = "withdrawn",
     }
 }

@@ -21,7 +21,7 @@ use crate::stats::{ClusteredWithin, RandomEffects, Resampling, grouped, random_e
 pub struct ReplicationOptions {
     /// The unit of clustering.
     pub cluster: ClusterBy,
-    /// The least number of runs with errors and a reward that a pair of model and domain needs to be ranked.
+    /// Minimum number of runs with errors and a reward for a pair of model and domain to be ranked.
     pub min_n: u64,
     /// Whether all copies of a run count. If not, only one does ([`mark_duplicates`]).
     pub keep_duplicates: bool,
@@ -133,15 +133,15 @@ pub struct ReplicationAnalysis {
     pub runs: Vec<SimulationRow>,
     /// The runs without a model or a domain, which are in no pair.
     pub unknown: Option<Group>,
-    /// Runs left out because other copies of them count.
+    /// Runs excluded because other copies of them count.
     pub duplicates: Vec<Duplicate>,
     /// The unit of resampling.
     pub cluster: ClusterBy,
     /// Runs without a task if clusters are tasks: each is a cluster of its own. 0 for other clusters.
     pub alone: u64,
-    /// The least number of runs with errors and a reward that a pair needs to be ranked.
+    /// Minimum number of runs with errors and a reward for a pair to be ranked.
     pub min_n: u64,
-    /// Resamples of each bootstrap, and arrangements of each permutation test that is not exact.
+    /// Number of resamples of each bootstrap, and of arrangements of each permutation test that is not exact.
     pub resamples: usize,
     /// The seed of both.
     pub seed: u64,
@@ -245,7 +245,7 @@ impl ReplicationAnalysis {
     }
 }
 
-/// Returns the runs that count, ready to be clustered, and the copies that are left out.
+/// Returns the runs that count, ready to be clustered, and the excluded copies.
 pub(super) fn counted_runs(
     rows: &[SimulationRow],
     options: &ReplicationOptions,

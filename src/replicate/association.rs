@@ -12,7 +12,7 @@ use crate::stats::{
     cluster_bootstrap, pearson, permutation_test, spearman, within_group,
 };
 
-/// Below this number of clusters, bootstrap intervals are doubtful.
+/// With fewer clusters, bootstrap intervals are marked as doubtful.
 const FEW_CLUSTERS: u64 = 20;
 
 /// The intervals of a correlation from resampling whole clusters of runs.
@@ -58,7 +58,7 @@ pub struct Association {
     /// The test of `within`, which permutes rewards among comparable runs. `None` if no set of comparable
     /// runs varies in both the measure and the reward.
     pub permutation: Option<PermutationTest>,
-    /// Its p-value, adjusted for the number of tests in the table (Benjamini and Hochberg).
+    /// The p-value of `permutation`, adjusted for the number of tests in the table (Benjamini and Hochberg).
     pub q: Option<f64>,
     /// Spearman's rank correlation.
     pub spearman: Coefficient,

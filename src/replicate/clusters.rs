@@ -19,7 +19,7 @@ named! {
         File = "file",
         /// The pair of model and domain, or the file if either is unknown.
         ModelDomain = "model-domain",
-        /// No clusters: runs are independent.
+        /// Every run is a cluster of its own, which treats runs as independent.
         None = "none",
     }
 }
@@ -33,7 +33,7 @@ impl ClusterBy {
         }
     }
 
-    /// Returns the number of each run's cluster. Numbers start at 0 and follow the order of the keys.
+    /// Returns the cluster number of each run. Numbers start at 0 and follow the order of the keys.
     pub(super) fn number(self, rows: &[&SimulationRow]) -> Vec<usize> {
         numbered(rows.iter().enumerate().map(|(place, row)| {
             match (self, &row.domain, &row.task, &row.model) {
@@ -47,9 +47,9 @@ impl ClusterBy {
     }
 }
 
-/// Returns the number of each run's stratum, within which rewards may be permuted. A stratum holds the
-/// runs of one cluster, model and domain. If that is a single run, it is put in one stratum with the other single
-/// runs of its model and domain.
+/// Returns the stratum number of each run. Rewards may be permuted within a stratum, which holds the runs of one
+/// cluster, model and domain. A run that is alone there shares a stratum with the other such runs of its model and
+/// domain.
 pub(super) fn strata(rows: &[&SimulationRow], cluster: &[usize]) -> Vec<usize> {
     let pair = |row: &&SimulationRow| (row.model.clone(), row.domain.clone());
     let keys: Vec<_> = rows.iter().map(pair).zip(cluster).collect();
@@ -61,7 +61,7 @@ pub(super) fn strata(rows: &[&SimulationRow], cluster: &[usize]) -> Vec<usize> {
     numbered(keys.iter().map(|key| (&key.0, together(key).then_some(key.1))))
 }
 
-/// Sets `tasks_of_file` in each row.
+/// Sets `tasks_of_file`, the digest of all tasks in the file, in each row.
 pub(super) fn set_tasks_of_files(rows: &mut [SimulationRow]) {
     let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for row in &*rows {

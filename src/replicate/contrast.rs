@@ -15,7 +15,7 @@ use crate::stats::{ClusteredPearson, ClusteredWithin, PairedDifference, Resampli
 /// A comparison of how two measures predict the reward, on the same runs.
 ///
 /// A measure that should lower the reward, such as the error count, enters with the sign of its r reversed.
-/// The difference is smooth in both correlations, as the bootstrap needs. (The difference of absolute values
+/// The difference is smooth in both correlations, as the bootstrap needs. (The difference between absolute values
 /// is not: resamples push an r near 0 away from it.)
 ///
 /// ```
@@ -48,13 +48,13 @@ pub struct Contrast {
     /// `r` minus `r_against`, each with its expected sign; `None` if either is undefined.
     pub difference: Option<f64>,
     /// Intervals of the difference from resampling clusters, the chosen kind of clusters first. Each resample
-    /// gives both correlations. If two kinds of clusters divide the runs in the same way, one is left out.
+    /// gives both correlations. Of the kinds that divide the runs in the same way, only one is listed.
     pub clustered: Vec<ClusteredInterval>,
-    /// The same comparison within pairs of model and domain; `None` if there is at most one pair.
+    /// The same comparison within pairs of model and domain; `None` if all runs are in one group.
     pub within: Option<WithinContrast>,
 }
 
-/// The difference of two correlations within pairs of model and domain: measures and rewards are centred on
+/// The difference between two correlations within pairs of model and domain: measures and rewards are centred on
 /// the means of their pair, so differences between models do not count. Runs of an unknown model or domain
 /// are grouped by file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -93,7 +93,7 @@ impl Contrast {
         let Columns { rows, x, y } = measure.columns(rows);
         let other = against.columns(&rows).x;
         let [r, r_against] = [&x, &other].map(|x| Coefficient(pearson(x, &y)));
-        // Reversed in sign, a measure that should lower the reward should raise it.
+        // With these signs, every measure is expected to rise with the reward.
         let signed = |sign: f64, x: &[f64]| x.iter().map(|x| sign * x).collect::<Vec<f64>>();
         let (x, other) = (signed(measure.expected_sign(), &x), signed(against.expected_sign(), &other));
         let signs = (measure.expected_sign(), against.expected_sign());
@@ -134,7 +134,7 @@ impl Contrast {
     }
 }
 
-/// Returns the kinds of clusters that divide the runs differently, with the number of each run's cluster. If
+/// Returns the kinds of clusters that divide the runs differently, with the cluster number of each run. If
 /// pairs of model and domain divide the runs as files do, they replace files, unless files are the first
 /// kind.
 fn distinct(by: &[ClusterBy], rows: &[&SimulationRow]) -> Vec<(ClusterBy, Vec<usize>)> {

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::row::SimulationRow;
 
-/// A run that was recorded more than once: the copy that is left out, and the copy that counts.
+/// A run that was recorded more than once: the excluded copy, and the copy that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Duplicate {
-    /// The file of the copy that is left out.
+    /// The file of the excluded copy.
     pub file: String,
     /// Its id.
     pub id: Option<String>,
@@ -24,7 +24,7 @@ pub struct Duplicate {
 ///
 /// Two rows are one run if they have the same UUID as their id, or equal digests and tasks, and if they do not
 /// conflict: agent, model, domain, task and trial are equal or absent on one side, and ids within one file do
-/// not differ. The copy with the most metadata counts; if there are several, the first of them.
+/// not differ. The copy with the most metadata counts; if several have as much, the first of them.
 ///
 /// ```
 /// use wrongturn::{Scanner, default_detectors, replicate::{SimulationRow, mark_duplicates}, scan::ScanOptions};
@@ -89,7 +89,7 @@ impl Key {
     }
 }
 
-/// Returns the number of known facts in a row.
+/// Returns the number of known facts in a row. The copy with the highest number counts.
 fn named(row: &SimulationRow) -> usize {
     [
         row.model.is_some(),
@@ -121,7 +121,8 @@ fn is_same(one: &SimulationRow, other: &SimulationRow) -> bool {
         && (uuid || one.file != other.file || agree(one.id.as_ref(), other.id.as_ref()))
 }
 
-/// Returns true if an id is a UUID. Shorter ids may number the runs of a file, or name a task.
+/// Returns true if an id is a UUID. Other ids may number the runs of a file, or name a task, so different runs can
+/// share them.
 fn is_uuid(id: &str) -> bool {
     id.bytes().filter(u8::is_ascii_hexdigit).count() == 32
         && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')

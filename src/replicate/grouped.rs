@@ -13,7 +13,7 @@ use crate::names::named;
 use crate::stats::grouped;
 
 named! {
-    /// The keys by which the runs of a replication can be grouped.
+    /// A key by which the runs of a replication can be grouped.
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum GroupBy: "group" {

@@ -3,8 +3,8 @@
 //! [`Replication`] has the tables of the note "Tool-error recovery replicates on tau2-bench" (Pisama,
 //! 2026-05-27) for any corpus: for each group of runs, the Pearson correlations of recovery rate, error count
 //! and call count with the reward. [`ReplicationAnalysis`] adds intervals and tests, because runs of one task
-//! are alike, and because some of many pairs of model and domain look strong by chance. It also leaves out
-//! runs that were recorded twice.
+//! are alike, and because some of many pairs of model and domain look strong by chance. By default it
+//! counts a run that was recorded twice only once.
 //!
 //! A [`ReplicationState`] holds the runs of one part of a corpus and can be merged with the states of other
 //! parts. Beyond a limit it keeps sums instead of runs; [`SummedReplication`] is computed from these.

@@ -34,9 +34,9 @@ pub struct PassK {
     pub runs: u64,
     /// pass^1, pass^2 and so on, up to the smallest number of trials of a task; empty without tasks.
     pub pass: Vec<f64>,
-    /// Runs left out because they ended in an infrastructure error.
+    /// Runs excluded because they ended in an infrastructure error.
     pub infrastructure_errors: u64,
-    /// Other runs left out because they have no task.
+    /// Other runs excluded because they have no task.
     pub without_task: u64,
 }
 
@@ -82,7 +82,7 @@ impl PassK {
             if row.ended_by_infrastructure() {
                 self.infrastructure_errors += 1;
             } else if let Some(task) = row.task.as_deref() {
-                // Two benchmarks without a domain may both have a task `1`.
+                // Two benchmarks without a domain may both have a task `1`, so the tasks of the file are in the key.
                 let key = (row.tasks_of_file.filter(|_| row.domain.is_none()), task);
                 let trials = tasks.entry(key).or_insert(TaskTrials { trials: 0, successes: 0 });
                 trials.trials += 1;
@@ -102,7 +102,7 @@ impl PassK {
 }
 
 /// Like [`pass_k_by_pair`], but from sums by task. Sums do not keep files apart, so runs without a model are
-/// left out, and, without a domain, tasks of the same name count as one.
+/// excluded, and, without a domain, tasks of the same name count as one.
 pub(super) fn pass_k_of_sums(groups: &BTreeMap<TaskOfPair, GroupSums>) -> Vec<PassK> {
     let mut pairs: BTreeMap<Pair<'_>, (PassK, Vec<TaskTrials>)> = BTreeMap::new();
     for ((model, domain, task), sums) in groups.iter().filter(|((model, ..), _)| model.is_some()) {

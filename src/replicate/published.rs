@@ -51,7 +51,7 @@ impl Replication {
         Self { overall, by_model, by_model_domain, direction }
     }
 
-    /// Drops the groups of unknown models and domains.
+    /// Drops the groups of unknown models and domains, also from the counts of signs.
     pub(super) fn known(mut self) -> Self {
         self.by_model.retain(|group| group.model.is_some());
         self.by_model_domain.retain(|group| group.model.is_some() && group.domain.is_some());

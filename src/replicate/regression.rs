@@ -36,13 +36,13 @@ pub struct RewardRegression {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RewardModel {
-    /// Runs that count.
+    /// Runs to which the model is fitted.
     pub runs: u64,
     /// Number of clusters of these runs.
     pub clusters: u64,
     /// Number of pairs of model and domain, each with its own intercept.
     pub groups: u64,
-    /// Runs left out because all or none of the runs of their pair succeed. Logistic only.
+    /// Runs excluded because all or none of the runs of their pair succeed; 0 in the linear model.
     pub left_out: u64,
     /// The effects of one unit of each measure; empty if undefined.
     pub effects: Vec<MeasureEffect>,

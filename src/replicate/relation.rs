@@ -56,7 +56,7 @@ impl Relation {
         if matches!(self, Self::ErrorCount | Self::CallCount) { -1.0 } else { 1.0 }
     }
 
-    /// Returns true if the measure is taken only over runs with errors.
+    /// Returns true if the measure covers only runs with errors.
     #[must_use]
     pub fn is_of_errors(self) -> bool {
         matches!(

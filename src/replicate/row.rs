@@ -43,7 +43,7 @@ pub struct SimulationRow {
     pub domain: Option<Arc<str>>,
     /// The task.
     pub task: Option<String>,
-    /// The trial of the task.
+    /// The number of the trial within the task, as recorded.
     pub trial: Option<u64>,
     /// The reward.
     pub reward: Option<f64>,
@@ -63,7 +63,7 @@ pub struct SimulationRow {
     /// The measures of [`DefaultRecovery`](super::DefaultRecovery), if it was among the detectors.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub default_rule: Option<DefaultMeasures>,
-    /// The digest of the run's messages and actions, if the scan takes digests
+    /// The digest of the run's messages and actions, if the scan computes digests
     /// ([`ScanOptions::digests`](crate::scan::ScanOptions)) and the run has steps. It identifies copies of a
     /// run. Not in JSON.
     #[serde(skip)]
@@ -101,7 +101,7 @@ impl SimulationRow {
             detected: verdict.detected()?,
             agent: record.metadata.agent.clone(),
             default_rule: DefaultMeasures::of(record),
-            // Empty runs have equal digests but are not copies.
+            // Empty runs have equal digests but are not copies, so they get none.
             digest: record.digest.filter(|digest| *digest != Digest::of_nothing()),
             termination: record.metadata.termination.clone(),
             ..Self::default()

@@ -37,7 +37,7 @@ use crate::trace::{Digest, Distinct};
 /// ```
 #[derive(Debug, Clone)]
 pub struct ReplicationState {
-    /// The limit above which sums replace runs.
+    /// Maximum number of runs to keep. If there are more, sums replace them.
     most_rows: u64,
     runs: u64,
     form: Form,
@@ -309,7 +309,7 @@ impl<'de> Deserialize<'de> for ReplicationState {
                     let key = (names.shared(model), names.shared(domain), task.map(Cow::into_owned));
                     sums.groups.entry(key).or_default().merge(&more);
                 }
-                // With fewer runs, the state would not hold sums.
+                // Only a state with more runs than the limit holds sums, so a lower count is raised.
                 state.runs = runs.max(most_rows.saturating_add(1));
                 state.form = Form::Sums(Box::new(sums));
             }

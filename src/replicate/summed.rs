@@ -1,4 +1,4 @@
-//! Computes the replication of more runs than fit in memory.
+//! Computes the replication from sums, for more runs than are kept in memory.
 
 use std::collections::BTreeMap;
 
@@ -80,7 +80,7 @@ pub struct SummedReplication {
     pub published: Replication,
     /// The runs without a model or a domain, which belong to no pair in `pairs`; `None` if there are none.
     pub unknown: Option<Group>,
-    /// Number of runs with a reward that are left out of means and correlations because the reward or a count is
+    /// Number of runs with a reward excluded from means and correlations because the reward or a count is
     /// beyond ±2^20.
     pub out_of_range: u64,
     /// The number of different contents among the runs with a digest, estimated if it is large.

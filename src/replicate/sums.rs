@@ -24,7 +24,7 @@ pub(super) struct GroupSums {
     pub(super) successes: u64,
     /// Runs that ended in an infrastructure error, which do not count.
     pub(super) infrastructure_errors: u64,
-    /// Runs with a reward that are left out of means and correlations, because the reward or a count is
+    /// Runs with a reward excluded from means and correlations because the reward or a count is
     /// beyond ±2^20.
     pub(super) out_of_range: u64,
     /// The sums of each measure of [`Relation::ALL`] and the reward.
@@ -79,7 +79,6 @@ impl GroupSums {
         place.and_then(|place| self.relations.get(place)).cloned().unwrap_or_default()
     }
 
-    /// Returns the figures of the group.
     pub(super) fn figures(&self) -> Group {
         let [all, failing, errors, calls] = &self.relations;
         let r = |sums: &PearsonAccumulator| Coefficient(sums.correlation());

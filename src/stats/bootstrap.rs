@@ -1,5 +1,5 @@
-//! Percentile intervals. A statistic is evaluated on samples drawn with replacement from the data; the
-//! interval runs between two quantiles of its values. Quantiles are interpolated linearly between order
+//! The percentile bootstrap: resample the data with replacement, evaluate the statistic on each resample, and
+//! use two quantiles of its values as the interval. Quantiles are interpolated linearly between order
 //! statistics (Hyndman & Fan type 7, numpy's default).
 //!
 //! Reference: Efron, "Bootstrap methods: another look at the jackknife", Ann. Statist. 7 (1979);
@@ -17,7 +17,7 @@ pub struct BootstrapInterval {
     pub interval: Option<Interval>,
     /// The number of resamples drawn.
     pub resamples: usize,
-    /// The number of resamples on which the statistic was undefined. They are left out of the interval.
+    /// The number of resamples on which the statistic was undefined. The interval excludes them.
     pub undefined: usize,
 }
 

@@ -1,6 +1,6 @@
 //! The cluster bootstrap: intervals for observations that come in clusters, such as the runs of one task.
 //!
-//! A resample draws as many clusters as there are, with replacement, and takes all observations of each. The
+//! Each resample draws n of the n clusters with replacement and includes all observations of each. The
 //! statistic is a function of sums over clusters, so a resample costs one addition of sums per drawn cluster,
 //! whatever the number of observations.
 //!
@@ -37,7 +37,7 @@ use super::interval::Interval;
 use super::rng::Rng;
 use super::{Resampling, StatsError, float};
 
-/// The smallest number of clusters for a widened interval. Fewer clusters allow too few distinct resamples.
+/// Minimum number of clusters for a widened interval. Fewer clusters allow too few distinct resamples.
 const MIN_WIDENED: usize = 5;
 
 /// The widened interval is omitted if at least one in this many resamples is undefined.
@@ -93,7 +93,8 @@ pub trait ClusterStatistic: Sync {
     /// Returns the sums over zero clusters.
     fn nothing(&self) -> Self::Sums;
 
-    /// Adds a cluster to `sums`, `times` times; -1 subtracts it. An index that is out of range adds nothing.
+    /// Adds `times` times the sums of `cluster` to `sums`. The jackknife passes -1 to remove a cluster. An
+    /// index that is out of range adds nothing.
     fn add(&self, sums: &mut Self::Sums, cluster: usize, times: f64);
 
     /// Returns the statistic, or `None` if it is undefined.
@@ -126,11 +127,11 @@ pub struct ClusterBootstrap {
     pub clusters: u64,
     /// The number of resamples drawn; 0 with fewer than two clusters.
     pub resamples: u64,
-    /// The number of resamples on which the statistic was undefined. They are left out of the intervals.
+    /// The number of resamples on which the statistic was undefined. The intervals exclude them.
     pub undefined: u64,
 }
 
-/// Returns intervals for a statistic of observations that come in clusters. Clusters are drawn whole.
+/// Returns intervals for a statistic of observations that come in clusters, resampling whole clusters.
 ///
 /// [`ClusteredPearson`](super::ClusteredPearson) and [`ClusterStatistic`] have examples.
 ///
@@ -193,7 +194,8 @@ fn all<S: ClusterStatistic + ?Sized>(statistic: &S) -> S::Sums {
     sums
 }
 
-/// Returns the statistic without each cluster in turn, or an empty list if one of these is undefined.
+/// Returns the statistic without each cluster in turn, or nothing if one of these values
+/// is undefined; the BCa interval is then `None`.
 fn jackknife<S: ClusterStatistic>(statistic: &S) -> Vec<f64> {
     let all = all(statistic);
     let without: Option<Vec<f64>> = (0..statistic.clusters())

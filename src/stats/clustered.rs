@@ -17,7 +17,8 @@ use super::StatsError;
 use super::cluster_bootstrap::ClusterStatistic;
 use super::columns::{add, check_finite, check_lengths, deviations, pairs, scaled};
 
-/// A spread that is at most this share of the sum of squares around the overall mean is rounding error.
+/// A spread that is at most this share of the sum of squares around the overall mean is rounding error, so the
+/// column counts as constant.
 const ROUNDING: f64 = 1e-11;
 
 /// Pearson's r of pairs in clusters, for the [cluster bootstrap](super::cluster_bootstrap()).
@@ -107,7 +108,7 @@ impl ClusterStatistic for ClusteredPearson {
     }
 }
 
-/// The difference of two statistics on the same draws of the same clusters, for the paired bootstrap.
+/// The difference between two statistics on the same resampled clusters, for the paired bootstrap.
 ///
 /// ```
 /// use wrongturn::stats::{ClusteredPearson, PairedDifference, Resampling, cluster_bootstrap};

@@ -2,7 +2,7 @@
 
 use super::{Side, StatsError, mean};
 
-/// Checks that both columns and all lists of numbers (of groups, strata or clusters) have the same length.
+/// Checks that both columns and all columns of group, stratum or cluster numbers have the same length.
 /// The error holds the length of x and the first length that differs from it.
 pub(super) fn check_lengths<const N: usize>(
     x: &[f64],
@@ -16,7 +16,7 @@ pub(super) fn check_lengths<const N: usize>(
     }
 }
 
-/// Checks that all values are finite. The error names the first one that is not; in a pair, x comes first.
+/// Checks that all values are finite. The error names the first one that is not, x before y in a pair.
 pub(super) fn check_finite(pairs: impl IntoIterator<Item = (f64, f64)>) -> Result<(), StatsError> {
     for (index, (x, y)) in pairs.into_iter().enumerate() {
         for (side, value) in [(Side::X, x), (Side::Y, y)] {
@@ -28,7 +28,6 @@ pub(super) fn check_finite(pairs: impl IntoIterator<Item = (f64, f64)>) -> Resul
     Ok(())
 }
 
-/// Pairs the values of two columns.
 pub(super) fn pairs(x: &[f64], y: &[f64]) -> impl Iterator<Item = (f64, f64)> {
     x.iter().copied().zip(y.iter().copied())
 }

@@ -29,9 +29,9 @@ pub enum StatsError {
     /// The columns of a sample, or the rows of a design matrix, differ in length.
     #[error("x has {x} values, y has {y}")]
     LengthMismatch {
-        /// Length of the first column.
+        /// Length of the first column, or of the first row.
         x: usize,
-        /// Length of the second column.
+        /// The first other length that differs from it.
         y: usize,
     },
     /// There are fewer observations, clusters, groups or tasks than the statistic needs.
@@ -72,7 +72,7 @@ pub enum StatsError {
         /// The requirement that it violates.
         why: &'static str,
     },
-    /// More successes than trials.
+    /// There are more successes than trials.
     #[error("{successes} successes in {trials} trials")]
     SuccessesExceedTrials {
         /// Number of successes given.

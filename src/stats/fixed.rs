@@ -7,7 +7,7 @@
 //! |---|---|
 //! | largest addend | 2^20 = 1,048,576 |
 //! | rounding of an addend | 2^-43 < 1.2e-13; none for integers |
-//! | error of a mean | at most that of an addend, plus two float roundings |
+//! | error of a mean | at most that of one addend, plus two float roundings |
 //! | rounding of a product of two rounded addends | 2^-61 |
 //! | largest sum of squares | 2^67, reached by 2^27 addends of 2^20; it saturates there |
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::float;
 
-/// The largest absolute value that is summed.
+/// Maximum magnitude of an addend. [`Fixed::of`] refuses larger values.
 pub(crate) const MOST: f64 = 1_048_576.0;
 
 /// Fractional bits of values and of products.
@@ -65,7 +65,8 @@ impl Sum {
 impl ProductSum {
     pub(super) fn add(&mut self, x: Fixed, y: Fixed) {
         const DROPPED: u32 = 2 * VALUE_BITS - PRODUCT_BITS;
-        // Both are below 2^63 in magnitude. Adding half a unit before dropping bits rounds to nearest.
+        // Both are below 2^63 in magnitude, so the product fits. Adding half a unit before dropping bits
+        // rounds to nearest.
         let product = x.0 * y.0 + (1 << (DROPPED - 1));
         self.merge(Units(product >> DROPPED));
     }

@@ -1,4 +1,4 @@
-//! The Jensen–Shannon distance of two columns of counts.
+//! The Jensen–Shannon distance between two columns of counts.
 //!
 //! ```text
 //! d = sqrt(Σ (p log2(p/m) + q log2(q/m)) / 2),  m = (p + q)/2,  p and q the counts as shares
@@ -9,7 +9,7 @@
 //! Reference: Endres & Schindelin, "A new metric for probability distributions", IEEE Trans. Inf. Theory 49
 //! (2003). Oracle: `scipy.spatial.distance.jensenshannon(p, q, base=2)`.
 
-/// Returns the Jensen–Shannon distance of two columns of counts, in [0, 1].
+/// Returns the Jensen–Shannon distance between two columns of counts, in [0, 1].
 ///
 /// Counts must be finite and not negative. A shorter column is padded with zeros. Returns `None` if the sum
 /// of a column is NaN or not positive.

@@ -1,6 +1,6 @@
-//! Cohen's kappa: how far two readers agree beyond chance.
+//! Cohen's kappa: how far two raters agree beyond chance.
 //!
-//! With `p(i, j)` the share of items that the first reader labels i and the second j,
+//! With `p(i, j)` the share of items that the first rater labels i and the second j,
 //!
 //! ```text
 //! κ = (po - pe)/(1 - pe),  po = Σ p(i, i),  pe = Σ p(i, +) p(+, i)
@@ -33,11 +33,11 @@ pub struct Kappa {
     pub sd: f64,
     /// The 95% interval of `kappa`, not clipped: its upper end can exceed 1.
     pub ci95: Interval,
-    /// The share of items on which the readers agree.
+    /// The share of items on which the raters agree.
     pub agreement: f64,
 }
 
-/// Returns Cohen's kappa for pairs of labels, one label from each reader.
+/// Returns Cohen's kappa for pairs of labels, one label from each rater.
 ///
 /// Returns `None` for an empty input, or if only one label occurs.
 ///
@@ -96,7 +96,7 @@ mod tests {
     use super::super::assert_close;
     use super::*;
 
-    /// Returns the pairs of labels of a table, with the first reader's labels as rows and the second's as
+    /// Returns the pairs of labels of a table, with the first rater's labels as rows and the second's as
     /// columns.
     fn pairs(table: &[&[u64]]) -> Vec<(usize, usize)> {
         let of_row = |(i, row): (usize, &&[u64])| {

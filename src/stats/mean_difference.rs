@@ -1,4 +1,4 @@
-//! The difference of two means, or of two rates, over clusters that both sides share.
+//! The difference between two means, or two rates, of sides whose observations come in the same clusters.
 //!
 //! Let `N` and `M` be the numbers of observations of the first and second side, and `x̄` and `ȳ` their means.
 //! In cluster g of k, let `n(g)` and `m(g)` be the numbers of observations, and `s(g)` and `t(g)` their sums. Then
@@ -51,9 +51,9 @@ pub struct MeanDifference {
     pub bootstrap: ClusterBootstrap,
 }
 
-/// Compares two means over clusters that both sides share, such as tasks.
+/// Compares the means of two sides whose observations come in the same clusters, such as tasks.
 ///
-/// Clusters without any observations do not count.
+/// Clusters without observations are dropped. A cluster may have observations of one side only.
 ///
 /// ```
 /// use wrongturn::stats::{Resampling, TwoSides, mean_difference};

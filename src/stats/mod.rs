@@ -15,7 +15,7 @@
 //! | do two sides differ? | [`mcnemar()`], [`two_proportions()`], [`mean_difference()`], [`PairedDifference`], [`jensen_shannon()`] | McNemar 1947, Pearson 1904, Liang & Zeger 1986, Endres & Schindelin 2003 |
 //! | how precise is a proportion? | [`wilson()`] | Wilson 1927 |
 //! | how precise is F1? | [`f1_bootstrap()`] | Efron 1979 |
-//! | do two readers agree? | [`cohens_kappa()`] | Cohen 1960, Fleiss et al. 1969 |
+//! | do two raters agree? | [`cohens_kappa()`] | Cohen 1960, Fleiss et al. 1969 |
 //! | how good are yes/no answers? | [`Confusion`] | van Rijsbergen 1979 |
 //! | how well are ranges located? | [`jaccard()`], [`localization_similarity()`], [`localization_recall()`] | Jaccard 1912 |
 //! | how often do k trials all succeed? | [`pass_hat_k()`] | tau-bench, arXiv:2406.12045 |

@@ -24,7 +24,7 @@ use super::fixed::{Fixed, ProductSum, Sum};
 use super::interval::Interval;
 use super::{ClusteredPearson, Side, StatsError, float};
 
-/// The smallest number of pairs. With two, r is always 1 or -1.
+/// Minimum number of pairs. With two, r is always 1 or -1.
 pub(super) const MIN_PAIRS: usize = 3;
 
 /// A column whose variance, computed from sums, is at most this (2^-50) counts as constant. A
@@ -121,7 +121,7 @@ impl PearsonAccumulator {
     /// # Errors
     ///
     /// [`StatsError::NonFinite`] and, for values beyond ±2^20, [`StatsError::OutOfRange`]. The index is the
-    /// number of pairs added before. The pair is not added.
+    /// number of pairs added before. A refused pair is not added.
     pub fn push(&mut self, x: f64, y: f64) -> Result<(), StatsError> {
         let index = self.count();
         let fixed = |side, value: f64| match Fixed::of(value) {
@@ -169,7 +169,7 @@ impl PearsonAccumulator {
         (self.n > 0).then(|| self.sums[1].value() / float(self.n))
     }
 
-    /// Returns the correlation of the pairs so far. A column with a standard deviation below 3e-8 counts as
+    /// Returns the correlation of the pairs. A column with a standard deviation below 3e-8 counts as
     /// constant.
     ///
     /// # Errors

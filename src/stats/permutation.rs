@@ -23,7 +23,7 @@ use super::columns::{check_finite, check_lengths, pairs};
 use super::rng::Rng;
 use super::{Resampling, StatsError, float};
 
-/// Up to this many arrangements, all of them are counted.
+/// Maximum number of arrangements that are all counted. If there are more, a sample is drawn.
 const MOST_COUNTED: u64 = 10_000;
 
 /// Differences below this share of the largest possible statistic are rounding error.
@@ -37,11 +37,11 @@ pub struct PermutationTest {
     pub p: f64,
     /// The number of arrangements counted or drawn.
     pub arrangements: u64,
-    /// Whether these are all arrangements.
+    /// True if all arrangements were counted, false if a sample was drawn.
     pub exact: bool,
 }
 
-/// Tests whether `x` and `y` are associated within strata. `stratum` holds the number of each pair's stratum.
+/// Tests whether `x` and `y` are associated within strata. `stratum[i]` identifies the stratum of pair i.
 ///
 /// Returns `None` if no stratum varies in both columns.
 ///
@@ -147,7 +147,7 @@ impl Stratum {
     fn centred(mut self) -> Option<Self> {
         for column in [&mut self.x, &mut self.y] {
             let first = column.first().copied()?;
-            // 0 and -0 are equal.
+            // The difference makes 0 and -0 equal.
             if column.iter().all(|value| (value - first).abs() <= 0.0) {
                 return None;
             }

@@ -35,7 +35,7 @@ pub struct RandomEffects {
     pub ci95: Interval,
     /// The number of groups pooled.
     pub groups: u64,
-    /// The number of groups left out because r is not in (-1, 1) or n is at most 3.
+    /// The number of groups excluded because r is not in (-1, 1) or n is at most 3.
     pub left_out: u64,
     /// Cochran's Q.
     pub q: f64,

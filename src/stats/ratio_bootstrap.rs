@@ -1,14 +1,12 @@
-//! The bootstrap of a ratio of sums over clusters. Clusters are drawn whole.
+//! Bootstrap confidence interval for a ratio of sums, resampling whole clusters.
 //!
 //! ```text
-//! Σ parts / Σ wholes over as many clusters as there are, drawn with replacement; quantiles 0.025 and 0.975
+//! resample: n of the n clusters, drawn with replacement; statistic: Σ parts / Σ wholes;
+//! interval: its 0.025 and 0.975 quantiles
 //! ```
 //!
 //! References: Efron 1979; Field & Welsh, "Bootstrapping clustered data", JRSS B 69 (2007); draws: Steele,
 //! Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
-//!
-//! Resamples in which the sum of wholes is not positive are left out. If none are left, the interval is
-//! `None`.
 
 use super::bootstrap::without_tails;
 use super::interval::Interval;
@@ -24,6 +22,8 @@ pub(crate) fn resampled_sums(pairs: &[(f64, f64)], seed: u64) -> impl Iterator<I
 }
 
 /// Returns the 95% interval of Σ parts / Σ wholes, for clusters given as `(part, whole)`.
+///
+/// Resamples whose wholes do not sum to a positive number are dropped. Returns `None` if no resample remains.
 pub(crate) fn ratio_bootstrap(clusters: &[(f64, f64)], resamples: u32, seed: u64) -> Option<Interval> {
     let sums = (0..resamples).zip(resampled_sums(clusters, seed)).map(|(_, sums)| sums);
     let defined = sums.filter(|(_, wholes)| *wholes > 0.0);

@@ -29,7 +29,7 @@ use super::{Side, StatsError, float};
 /// of earlier ones.
 const COLLINEAR: f64 = 1e-10;
 
-/// The limit on steps of Newton's method, which usually takes fewer than ten unless the outcome is separated.
+/// Maximum number of steps of Newton's method. It usually takes fewer than ten, unless the outcome is separated.
 const MOST_STEPS: usize = 40;
 
 /// The coefficient of one column.
@@ -59,7 +59,7 @@ pub struct Regression {
     pub effects: Vec<Effect>,
 }
 
-/// Regresses `y` on the columns of `rows` by least squares. `cluster` holds the cluster number of each row.
+/// Regresses `y` on the columns of `rows` by least squares. `cluster[i]` identifies the cluster of row i.
 ///
 /// No intercept is added; to have one, include a column of ones.
 ///
@@ -189,7 +189,7 @@ impl<'d> Design<'d> {
     fn factor(&self, weights: &[f64]) -> Result<Factor, StatsError> {
         let mut sums = vec![vec![0.0; self.columns]; self.columns];
         for (row, weight) in self.rows.iter().zip(weights) {
-            // Group indicators are mostly 0, which adds nothing.
+            // Group indicators are mostly 0 and add nothing, so zeros are skipped.
             for (sums, value) in sums.iter_mut().zip(row).filter(|(_, value)| **value != 0.0) {
                 add(sums, row, weight * value);
             }

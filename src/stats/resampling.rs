@@ -1,6 +1,6 @@
 //! Settings for resampling.
 //!
-//! Every resample has its own generator, made from the seed and the number of the resample, so results do not
+//! Every resample has its own generator, made from the seed and the index of the resample, so results do not
 //! depend on the number of threads.
 
 use super::StatsError;

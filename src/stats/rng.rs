@@ -83,7 +83,7 @@ impl SplitMix {
         Self { counter: seed }
     }
 
-    /// Returns a drawn item, or `None` if there are none.
+    /// Returns a random item, or `None` if there are none.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         let product = u128::from(split_mix_64(&mut self.counter)) * items.len() as u128;
         items.get(usize::try_from(product >> 64).ok()?)

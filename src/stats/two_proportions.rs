@@ -51,7 +51,7 @@ pub fn two_proportions(first: (u64, u64), second: (u64, u64)) -> Option<TwoPropo
     }
     let margins = n1.sqrt() * n2.sqrt() * won.sqrt() * lost.sqrt();
     let phi = (a * d - b * c) / margins;
-    // The formula for z above loses all digits if the rates differ by less than the rounding error.
+    // The formula for z above loses all digits if the rates differ by less than the rounding error, so φ is used.
     let z = phi * (n1 + n2).sqrt();
     Some(TwoProportions { z, p: normal_two_sided_p(z), phi })
 }

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::{Correlation, StatsError, float, pearson};
 
-/// Returns the correlation of `x` with `y` within groups. `group` gives the number of each pair's group.
-/// Groups of one are not counted.
+/// Returns the correlation of `x` with `y` within groups. `group[i]` identifies the group of pair i.
+/// Groups of one pair are ignored.
 ///
 /// ```
 /// use wrongturn::stats::{pearson, within_group};

@@ -67,7 +67,7 @@ named! {
 /// The arguments of a call: their digest, and their JSON text if it was kept.
 #[derive(Debug, Clone)]
 pub struct Arguments<'a> {
-    /// `None` if the reader was asked not to keep it.
+    /// `None` if it was not kept, or if a native trace has only the digest.
     json: Option<Cow<'a, str>>,
     digest: Digest,
 }
@@ -101,7 +101,6 @@ impl<'a> Arguments<'a> {
         Self { json: Some(json), digest }
     }
 
-    /// Borrows the arguments.
     pub(crate) fn borrowed(&self) -> Arguments<'_> {
         Arguments { json: self.json.as_deref().map(Cow::Borrowed), digest: self.digest }
     }
@@ -119,8 +118,8 @@ impl<'a> Arguments<'a> {
         self.json.as_deref()
     }
 
-    /// Returns the text as canonical JSON, or unchanged if it is not valid JSON. `None` if the text was not
-    /// kept.
+    /// Returns the text as canonical JSON, or unchanged if it is not valid JSON or has more than 128 levels. `None`
+    /// if the text was not kept.
     #[must_use]
     pub fn canonical(&self) -> Option<String> {
         self.json().map(canonical::of_text)
@@ -171,7 +170,7 @@ pub struct Action<'a> {
     pub name: &'a str,
     /// The arguments. Absent arguments count as an empty object.
     pub arguments: Content<Arguments<'a>>,
-    /// The id that the source gives the call. Ids may repeat within a run.
+    /// The id that the source gives the call. It may repeat within a run, so it does not identify an action.
     pub call_id: Option<&'a str>,
     /// The answer, or the output of a command.
     pub observation: Content<Text<'a>>,

@@ -1,6 +1,6 @@
 //! Assembles a run: pairs calls with their answers and emits the steps in source order.
 //!
-//! A reader passes pieces in the order of the input, borrowed or owned.
+//! The reader of a format adds messages, calls and answers in the order of the input, borrowed or owned.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -20,10 +20,10 @@ use crate::error::{Error, ErrorKind, Result};
 /// The minimum queue length for a flush, so reading and detection alternate in batches rather than step by step.
 const BATCH: usize = 64;
 
-/// The most entries that may wait for the end of a held run.
+/// Maximum number of queued entries of a held run.
 const MOST_WAITING: usize = 1 << 24;
 
-/// The number of a call's entry within its run, for answers that name the call without an id.
+/// The position of a call among the entries of its run. Readers use it to pair answers that carry no call id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallNumber(u64);
 
@@ -41,7 +41,7 @@ pub(crate) struct Assembler<'a> {
     gone: u64,
     /// Number of entries that `pair_new` has visited.
     seen: u64,
-    /// The numbers of the oldest and the newest unanswered call of each id.
+    /// The positions of the oldest and the newest unanswered call with each id.
     open: DigestMap<(u64, u64)>,
     hold: bool,
     spent: TurnUsage,
@@ -58,25 +58,25 @@ pub(crate) enum Entry<'a> {
         text: TextCow<'a>,
         time: Option<u64>,
     },
-    Call(Call<'a>, Option<Answer<'a>>, /* the next unanswered call of the id */ Option<u64>),
+    Call(Call<'a>, Option<Answer<'a>>, /* the next unanswered call with this id */ Option<u64>),
     /// An answer that `pair_new` has not visited.
     Answer {
         turn: u64,
         id: Option<Cow<'a, str>>,
         answer: Answer<'a>,
     },
-    /// An answer without a call so far.
+    /// An answer for which `pair_new` found no call. [`Assembler::finish`] tries again.
     Orphan {
         turn: u64,
         id: Option<Digest>,
         answer: Answer<'a>,
     },
-    /// The place of an answer that moved to its call.
+    /// A placeholder for an answer that moved to its call. It keeps the positions of later entries.
     Paired,
 }
 
 impl Entry<'_> {
-    /// Returns the turn, or 0 for the place of a paired answer.
+    /// Returns the turn, or 0 for [`Entry::Paired`].
     pub(crate) fn turn(&self) -> u64 {
         match self {
             Self::Message { turn, .. } | Self::Answer { turn, .. } | Self::Orphan { turn, .. } => *turn,
@@ -87,7 +87,7 @@ impl Entry<'_> {
 }
 
 impl<'a> Assembler<'a> {
-    /// Begins a run. With `hold`, [`Assembler::flush`] emits nothing.
+    /// Begins a run and discards the previous one. With `hold`, [`Assembler::flush`] emits nothing.
     pub(crate) fn begin(&mut self, hold: bool) {
         self.gate = StepValidator::new();
         self.queue.clear();
@@ -100,12 +100,12 @@ impl<'a> Assembler<'a> {
         self.actions = 0;
     }
 
-    /// Adds a message.
+    /// Adds a message without a time.
     pub(crate) fn message(&mut self, actor: Actor, turn: u64, text: impl Into<TextCow<'a>>) {
         self.message_at(actor, turn, text, None);
     }
 
-    /// Adds a message with a known time.
+    /// Adds a message, with its time if known.
     pub(crate) fn message_at(
         &mut self,
         actor: Actor,
@@ -117,7 +117,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Sets the tokens of a turn, unless they are already set. The agent's messages carry them if the turn has no
-    /// call, since calls carry their own. Holds the run, because a call may follow.
+    /// call; calls carry their own. Holds the run, because a call of this turn may follow.
     pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
         if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
             self.hold = true;
@@ -125,7 +125,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Adds a call.
+    /// Adds a call and returns its number.
     pub(crate) fn call(&mut self, call: Call<'a>) -> CallNumber {
         self.actions += 1;
         self.queue.push_back(Entry::Call(call, None, None));
@@ -138,7 +138,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// Answers this call. Returns false if it has already been answered or emitted. Callers must not use this if
-    /// another answer may carry the id of the call, because answers with ids are paired in order.
+    /// another answer may carry the id of the call: that answer would go to a later call or stay unpaired.
     pub(crate) fn answer_call(&mut self, CallNumber(number): CallNumber, answer: Answer<'a>) -> bool {
         match self.entry(number) {
             Some(Entry::Call(_, slot @ None, _)) => {
@@ -163,7 +163,7 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Returns true if this call has an answer, or was emitted. Pairing by id happens in
+    /// Returns true if this call has an answer or was emitted. Answers added by id count only after
     /// [`Assembler::pair_new`].
     pub(crate) fn is_answered(&mut self, CallNumber(number): CallNumber) -> bool {
         number < self.gone || matches!(self.entry(number), Some(Entry::Call(_, Some(_), _)))
@@ -177,12 +177,12 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Returns the queued entries.
+    /// Returns the entries that have not been emitted.
     pub(crate) fn entries(&self) -> &VecDeque<Entry<'a>> {
         &self.queue
     }
 
-    /// Returns the queued calls among the entries from number `first` on.
+    /// Returns the calls that have not been emitted, from position `first` on.
     pub(crate) fn calls_from(&self, first: u64) -> impl Iterator<Item = (CallNumber, &Call<'a>)> {
         let place = usize::try_from(first.saturating_sub(self.gone)).unwrap_or(usize::MAX);
         self.queue.iter().skip(place).zip(first.max(self.gone)..).filter_map(|(entry, number)| match entry {
@@ -191,22 +191,22 @@ impl<'a> Assembler<'a> {
         })
     }
 
-    /// Returns the number of the next entry.
+    /// Returns the position that the next entry will have.
     pub(crate) fn next_number(&self) -> u64 {
         self.gone + self.queue.len() as u64
     }
 
-    /// Takes the entries of a held run, to be added again in another form.
+    /// Takes all entries of a held run, for callers that change or drop some and add back the rest.
     pub(crate) fn take_entries(&mut self) -> VecDeque<Entry<'a>> {
         self.seen = self.gone;
         self.actions = 0;
         empty(&mut self.open);
-        // Sorts the tokens by turn.
+        // Sorts the tokens by turn, as `tokens_of` requires.
         self.spent.leave_out(std::iter::empty());
         std::mem::take(&mut self.queue)
     }
 
-    /// Adds an entry that was taken.
+    /// Adds back an entry from [`Assembler::take_entries`].
     pub(crate) fn put(&mut self, mut entry: Entry<'a>) {
         if let Entry::Call(_, _, next) = &mut entry {
             self.actions += 1;
@@ -215,17 +215,17 @@ impl<'a> Assembler<'a> {
         self.queue.push_back(entry);
     }
 
-    /// Returns the tokens of a turn, after [`Assembler::take_entries`].
+    /// Returns the tokens of a turn. Callers must call [`Assembler::take_entries`] first.
     pub(crate) fn tokens_of(&self, turn: u64) -> Option<Usage> {
         self.spent.of_message(Actor::Agent, turn)
     }
 
-    /// Returns the number of calls so far.
+    /// Returns the number of calls in the run, queued or emitted.
     pub(crate) fn actions(&self) -> u64 {
         self.actions
     }
 
-    /// Pairs the entries added since the last call.
+    /// Pairs the calls and answers that were added since it last ran.
     pub(crate) fn pair_new(&mut self) {
         for number in self.seen..self.next_number() {
             match self.entry(number) {
@@ -240,7 +240,7 @@ impl<'a> Assembler<'a> {
                     };
                     let id = id.as_deref().map(Digest::of_text);
                     if let Some(answer) = self.pair(id, answer) {
-                        // An answer without an id cannot belong to a later call.
+                        // An answer without an id cannot belong to a later call, so it need not wait for one.
                         self.hold |= id.is_some();
                         if let Some(entry) = self.entry(number) {
                             *entry = Entry::Orphan { turn, id, answer };
@@ -253,7 +253,7 @@ impl<'a> Assembler<'a> {
         self.seen = self.next_number();
     }
 
-    /// Registers an unanswered call.
+    /// Registers an unanswered call as the newest with its id.
     fn open(&mut self, id: Digest, number: u64) {
         let newest = self.open.entry(id).or_insert((number, number));
         let before = std::mem::replace(&mut newest.1, number);
@@ -269,11 +269,11 @@ impl<'a> Assembler<'a> {
         self.queue.get_mut(position)
     }
 
-    /// Adds the answer to the oldest unanswered call with the id, or returns it if there is none.
+    /// Adds an answer to the oldest unanswered call with this id, or returns the answer if there is none.
     fn pair(&mut self, id: Option<Digest>, answer: Answer<'a>) -> Option<Answer<'a>> {
         let Some(id) = id else { return Some(answer) };
         let mut left = Some(answer);
-        // Skips calls that were answered by number.
+        // Skips calls that `answer_call` has answered.
         while left.is_some()
             && let Some(&(oldest, newest)) = self.open.get(&id)
             && let Some(Entry::Call(_, slot, next)) = self.entry(oldest)
@@ -289,10 +289,10 @@ impl<'a> Assembler<'a> {
         left
     }
 
-    /// Emits complete steps, in batches.
+    /// Emits the steps before the first unanswered call, unless the run is held or fewer than [`BATCH`] entries wait.
     ///
     /// # Errors
-    /// If a held run has too many queued entries, or a step breaks a rule of the model.
+    /// If a held run has too many queued entries, or if a step is invalid.
     pub(crate) fn flush(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         if self.queue.len() < BATCH {
             return Ok(());
@@ -312,11 +312,11 @@ impl<'a> Assembler<'a> {
         self.hand_on(complete, sink)
     }
 
-    /// Emits the steps up to the first that has turn `before` or a later one, is an unanswered call, or is an
-    /// answer that may belong to a later call. Ignores `hold`.
+    /// Emits steps, stopping before the first that has turn `before` or a later one, is an unanswered call, or is
+    /// an answer that may belong to a later call. Does so even if the run is held.
     ///
     /// # Errors
-    /// If a step breaks a rule of the model.
+    /// If a step is invalid.
     pub(crate) fn emit_before(&mut self, before: u64, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         self.pair_new();
         let waits = |entry: &Entry<'_>| {
@@ -333,7 +333,7 @@ impl<'a> Assembler<'a> {
     /// Ends the run: pairs the rest, emits everything and returns the counts of unpaired calls and answers.
     ///
     /// # Errors
-    /// If a step breaks a rule of the model.
+    /// If a step is invalid.
     pub(crate) fn finish(&mut self, sink: &mut dyn FnMut(&Step<'_>)) -> Result<Unpaired> {
         self.pair_new();
         if self.hold && !self.open.is_empty() {
@@ -355,7 +355,7 @@ impl<'a> Assembler<'a> {
         Ok(self.unpaired)
     }
 
-    /// Emits this many entries.
+    /// Removes the first `count` entries from the queue and emits their steps.
     fn hand_on(&mut self, count: usize, sink: &mut dyn FnMut(&Step<'_>)) -> Result<()> {
         if !self.spent.is_empty() {
             self.spent.leave_out(self.queue.iter().filter_map(|entry| match entry {

@@ -1,18 +1,19 @@
 //! Writes JSON in canonical form.
 //!
-//! Spaces are left out. Keys are sorted by code point; of duplicate keys, the last wins. Only `"`, `\` and control
-//! characters below U+0020 are escaped. Integers keep their digits; a number in another notation is written as an
-//! integer if its value is integral and below 2^53, and otherwise in the shortest form that reads back.
+//! White space between tokens is dropped. Keys are sorted by code point; of duplicate keys, the last wins. Only `"`,
+//! `\` and control characters below U+0020 are escaped. Integers are copied digit for digit, except `-0`, which becomes
+//! `0`. Numbers with a fraction or exponent are written as integers if they are whole and smaller than 2^53 in
+//! magnitude, otherwise in the shortest form that parses to the same double.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The deepest nesting of lists and objects. The text of a deeper value is treated as a string.
+/// Maximum depth of lists and objects. A deeper text is kept unchanged, and a deeper value has the digest of a string.
 pub(super) const MAX_DEPTH: u8 = 128;
 
-/// Integral floats below this are written as integers (2^53).
+/// 2^53: whole floats smaller than this in magnitude are written as integers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Returns a JSON value in canonical form. Does not recurse, so the depth is limited only by memory.
@@ -59,7 +60,7 @@ enum Container<'v> {
         items: std::slice::Iter<'v, Value>,
         begun: bool,
     },
-    /// The entries not yet written, in reverse order.
+    /// The entries not yet written, in reverse order: `pop` returns the next.
     Object {
         entries: Vec<(&'v String, &'v Value)>,
         begun: bool,
@@ -67,7 +68,7 @@ enum Container<'v> {
 }
 
 impl<'v> Container<'v> {
-    /// Writes the separator and returns the next value.
+    /// Writes the comma and key before the next value, and returns the value.
     fn next(&mut self, out: &mut String) -> Option<&'v Value> {
         match self {
             Self::Array { items, begun } => {
@@ -106,7 +107,7 @@ pub(crate) fn of_text(json: &str) -> String {
     }
 }
 
-/// Parses one level at a time, as it is written.
+/// Writes a JSON text in canonical form, parsing one level at a time. Recurses, hence the limit on the depth.
 fn write_raw(raw: &RawValue, depth: u8, out: &mut String) -> serde_json::Result<()> {
     let json = raw.get();
     let deeper = || {
@@ -141,7 +142,7 @@ fn write_raw(raw: &RawValue, depth: u8, out: &mut String) -> serde_json::Result<
         }
         Some(b'"') => write_text(&serde_json::from_str::<String>(json)?, out),
         Some(b'-' | b'0'..=b'9') => {
-            // Parses integers too: a number beyond the range of a double is not valid.
+            // Integers are parsed only to reject those beyond the range of a double.
             let number: f64 = serde_json::from_str(json)?;
             if json.bytes().any(|byte| matches!(byte, b'.' | b'e' | b'E')) || json == "-0" {
                 write_float(number, out);
@@ -159,7 +160,7 @@ fn write_float(number: f64, out: &mut String) {
     if number.fract() == 0.0 && number.abs() < EXACT {
         out.push_str(&(number as i64).to_string());
     } else {
-        // JSON has only finite numbers.
+        // JSON numbers are finite, so this does not become null.
         out.push_str(&Value::from(number).to_string());
     }
 }

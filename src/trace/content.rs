@@ -18,10 +18,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content<T> {
-    /// The content is absent.
+    /// There was no content, such as the observation of an unanswered call.
     #[default]
     Absent,
-    /// The source left it out.
+    /// There may have been content, but the source does not record it.
     NotRecorded,
     /// The content.
     Present(T),
@@ -45,7 +45,7 @@ impl<T> Content<T> {
         }
     }
 
-    /// Maps the content.
+    /// Applies a function to the content, if present.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Content<U> {
         match self {
             Self::Absent => Content::Absent,
@@ -64,7 +64,7 @@ impl<T> Content<T> {
         matches!(self, Self::Present(_))
     }
 
-    /// Returns false if the source left the content out.
+    /// Returns false for [`Content::NotRecorded`].
     pub fn is_recorded(&self) -> bool {
         !matches!(self, Self::NotRecorded)
     }

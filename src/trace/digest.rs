@@ -75,12 +75,13 @@ const OBJECT: u64 = 5;
 const OPAQUE: u64 = 6;
 const PAIR: u64 = 7;
 const KEY: u64 = 8;
-// The number of the actor is added to these two.
+// The discriminant of the actor is added to these two.
 const MESSAGE: u64 = 16;
 const ACTION: u64 = 32;
 
 impl Digest {
-    /// Returns the leading 64 bits, by which digests are sorted first. They are evenly distributed.
+    /// Returns the leading 64 bits, by which digests are sorted first. They are evenly distributed, as
+    /// [`estimate`](super::distinct::estimate) requires.
     pub(crate) fn leading_bits(self) -> u64 {
         self.0
     }
@@ -185,7 +186,7 @@ impl Digest {
                 }
             }
             Kind::Number => match json.number()? {
-                // `serde_json` reads integers of 64 bits exactly, and all others as floats.
+                // `serde_json` keeps only 64-bit integers exact; texts must have the digests of their values.
                 Number::Integer(integer @ -0x8000_0000_0000_0000..=0xffff_ffff_ffff_ffff) => {
                     Self::tagged(NUMBER, &integer.to_le_bytes())
                 }
@@ -267,7 +268,7 @@ impl Digest {
         Self::tagged(OBJECT, b"")
     }
 
-    /// Returns the digest of a number.
+    /// Returns a digest of a number, which is not that of the same number in JSON.
     pub(crate) fn of_number(number: u32) -> Self {
         Self::tagged(NUMBER, &number.to_le_bytes())
     }

@@ -1,13 +1,13 @@
 //! Counts distinct digests in bounded memory by keeping the smallest ones.
 //!
-//! The sketch depends only on the set, and the smallest of a union are among the smallest of its parts, so
-//! sketches merge exactly, in any order. Up to 4,096 digests the count is exact. Above that, the estimate
-//! (k - 1)/U, with U the k-th smallest as a share of the range, has a relative standard error of
-//! 1/sqrt(k - 2), 1.6%.
+//! The sketch holds the k = 4,096 smallest digests of a set. The smallest digests of a union are among the smallest
+//! of its parts, so sketches merge exactly, in any order. Up to k digests, the count is exact. Above that, it is
+//! estimated as (k - 1)/U, where U is the k-th smallest digest as a share of the range, with a relative standard
+//! error of 1/sqrt(k - 2), 1.6%.
 //!
 //! References: Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002; Beyer et al.,
 //! "On synopses for distinct-value estimation under multiset operations", SIGMOD 2007 (estimate and error).
-//! `HyperLogLog` takes fewer bytes for the same error, but has no exact range.
+//! `HyperLogLog` takes fewer bytes for the same error, but is not exact for small sets.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::digest::Digest;
 
-/// Number of digests kept.
+/// Maximum number of digests kept.
 const KEPT: usize = 4096;
 
 /// A set of digests that keeps the smallest ones.
@@ -25,12 +25,12 @@ pub(crate) struct Distinct {
     kept: BTreeSet<Digest>,
 }
 
-/// A number of distinct items.
+/// A count of distinct items, exact or estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DistinctCount {
-    /// The number.
+    /// The count.
     pub count: u64,
-    /// False if the number is an estimate, with a relative standard error of 1.6%.
+    /// False if the count is an estimate, with a relative standard error of 1.6%.
     pub exact: bool,
 }
 
@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for Distinct {
     }
 }
 
-/// Estimates the number of digests from the k-th smallest, `largest`.
+/// Estimates the number of distinct digests, of which `largest` is the k-th smallest.
 pub(crate) fn estimate(k: u64, largest: Digest) -> u64 {
     let part = largest.leading_bits();
     let all = u128::from(k.saturating_sub(1)) << 64;

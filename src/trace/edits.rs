@@ -9,11 +9,11 @@ use super::trace::Trace;
 
 impl Trace {
     /// Returns the steps with `times` copies of one step right after it, each in a new turn. The indexes of
-    /// later steps grow by `times`.
+    /// later steps grow by `times`, and their turns by one more.
     pub(crate) fn with_repeats(&self, step: u64, times: u64) -> impl Iterator<Item = Step<'_>> {
         self.steps().flat_map(move |original| {
             let copies = if original.index == step { times } else { 0 };
-            // The rest of the turn comes after the repeats.
+            // The rest of the turn comes after the repeats, as a turn of its own.
             let (by, turns) = if original.index > step { (times, times.saturating_add(1)) } else { (0, 0) };
             (0..=copies).map(move |copy| moved(original.clone(), by + copy, turns + copy))
         })

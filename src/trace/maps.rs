@@ -11,7 +11,7 @@ pub(crate) type DigestMap<V> = HashMap<Digest, V, BuildHasherDefault<DigestHashe
 /// A hash set of digests.
 pub(crate) type DigestSet = HashSet<Digest, BuildHasherDefault<DigestHasher>>;
 
-/// Empties a map. Replaces a large one, since the cost of every later clearing would grow with its capacity.
+/// Empties a map. Replaces a large one, because the cost of clearing a map grows with its capacity.
 pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
     const LARGE: usize = 1024;
     if map.capacity() > LARGE {
@@ -22,7 +22,7 @@ pub(crate) fn empty<V>(map: &mut DigestMap<V>) {
 }
 
 /// Estimates the bytes of a map's table: the number of slots is a power of two, at most seven eighths are
-/// used, and each takes one more byte.
+/// used, and each takes one byte in addition to its entry.
 pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
     let capacity = map.capacity();
     if capacity == 0 {
@@ -32,7 +32,7 @@ pub(crate) fn map_bytes<V>(map: &DigestMap<V>) -> usize {
     places * (size_of::<(Digest, V)>() + 1)
 }
 
-/// Appends to a list that grows by about an eighth: open traces have many lists, and doubling could leave
+/// Appends an item, growing a full list by about an eighth. Open traces have many lists, and doubling could leave
 /// each half empty.
 #[inline]
 pub(crate) fn lean_push<T>(list: &mut Vec<T>, item: T) {

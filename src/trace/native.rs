@@ -27,19 +27,19 @@ use crate::objects::Objects;
 ///             "status": "unknown", "reason": "running"}]}
 /// ```
 ///
-/// `version` and `steps` are required. Later documents of version 1 may have more fields; unknown fields are
+/// `version` and `steps` are required. Later releases may add fields to version 1, so unknown fields are
 /// skipped. A step has either `text` and `actor` (a message) or `name` (an action). By default, the `actor`
 /// of an action is the agent, `status` is `unknown`, and `step` and `turn` start at 0 and grow by one with
 /// each step.
 ///
-/// `not_recorded` lists content that the source left out, which differs from absent content. `arguments_json`
-/// has the JSON text of arguments that a JSON value would change, such as those with an unpaired surrogate or a
-/// number of many digits; `arguments_digest` stands for arguments whose text was not kept. `no_route` says why there
-/// is no `route`. `where` has the first and the last step of a failure. `time` is in nanoseconds since 1970.
-/// `usage` is the cost of the step: each action of a turn (in a turn without actions, each message of the
-/// agent) has the tokens of the response that issued it. A route of `{"kind": "actions"}` has milestones
-/// `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare` as in
-/// [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
+/// `not_recorded` lists content that the source does not record, which differs from absent content. `arguments_json`
+/// has the JSON text of arguments that `arguments` would change, such as those that are deeply nested or have an
+/// unpaired surrogate or a number of many digits; `arguments_digest` stands for arguments whose text was not kept.
+/// `no_route` says why there is no `route`. `where` has the first and the last step of a failure. `time` is in
+/// nanoseconds since 1970. `usage` is the cost of the step: each action of a turn (in a turn without actions, each
+/// message of the agent) has the tokens of the response that issued it, so sums must count a turn once. A route of
+/// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`
+/// as in [`ReferenceAction::new`](crate::trace::ReferenceAction::new).
 pub const NATIVE_VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]

@@ -13,7 +13,7 @@ use super::usage::Usage;
 use crate::error::{Error, Result};
 use crate::objects::in_order;
 
-/// Content of an action that a source can leave out.
+/// Content of an action that `not_recorded` can list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Part {
@@ -159,7 +159,7 @@ impl WireStep {
         Ok(input)
     }
 
-    /// Estimates the bytes of a step that was made from a [`StepInput`].
+    /// Estimates the size of a step in bytes. `arguments` does not count: a step made from a [`StepInput`] has none.
     pub(crate) fn bytes(&self) -> usize {
         let Self { text, name, arguments_json, call_id, observation, error_type, location, .. } = self;
         let texts = [text, name, arguments_json, call_id, observation, error_type, location];

@@ -1,4 +1,4 @@
-//! Calls and answers as readers find them.
+//! Calls and answers before they are paired.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use super::step::{Actor, StepInput};
 use super::usage::Usage;
 use super::words::TextCow;
 
-/// A call as a reader found it.
+/// A call that is not yet paired with its answer.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) actor: Actor,
@@ -69,7 +69,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// An answer as a reader found it.
+/// An answer that is not yet paired with its call.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer<'a> {
     pub(crate) observation: Content<TextCow<'a>>,

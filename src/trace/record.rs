@@ -65,7 +65,7 @@ impl PartialEq for Record {
     }
 }
 
-/// Equality ignores the spelling of the arguments.
+/// Compares arguments by their digests, so equality ignores how they are spelled.
 impl PartialEq for ActionRecord {
     fn eq(&self, other: &Self) -> bool {
         (&self.name, &self.call_id, &self.observation) == (&other.name, &other.call_id, &other.observation)

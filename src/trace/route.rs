@@ -1,5 +1,4 @@
-//! Reference routes: the milestones that an expert reaches, in order, and the steps at which they are
-//! reached.
+//! Reference routes: the milestones that an expert reaches, in order, and the step at which each is reached.
 
 use std::borrow::Cow;
 
@@ -90,7 +89,6 @@ impl ReferenceAction {
         &self.name
     }
 
-    /// Returns the digest of the name.
     pub(crate) fn name_digest(&self) -> Digest {
         self.name_digest
     }
@@ -134,18 +132,18 @@ pub struct Milestone {
     pub reference_step: u64,
     /// The condition for reaching it.
     pub target: Target,
-    /// A description, which is not compared.
+    /// A description, which does not affect whether a run reaches the milestone.
     pub label: Option<String>,
 }
 
 impl Milestone {
-    /// Makes a milestone that is reached with a score.
+    /// Makes a milestone that is reached at this score.
     #[must_use]
     pub fn score(reference_step: u64, score: f64) -> Self {
         Self { reference_step, target: Target::Score(score), label: None }
     }
 
-    /// Makes a milestone that is reached by an action.
+    /// Makes a milestone that is reached by this action.
     #[must_use]
     pub fn action(reference_step: u64, action: ReferenceAction) -> Self {
         Self { reference_step, label: None, target: Target::Action(action) }
@@ -159,7 +157,7 @@ impl Milestone {
     }
 }
 
-/// Milestones in the order of their reference steps, all reached by scores or all by actions.
+/// Milestones in the order of their reference steps: either all scores or all actions.
 ///
 /// ```
 /// use serde_json::json;

@@ -1,4 +1,4 @@
-//! Lookup tables of a reference route, built once for all of its runs.
+//! Lookup tables for a reference route, built once and shared by all runs that have the route.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -11,18 +11,18 @@ use super::step::{Actor, Actors};
 /// A digest of the compared parts of an action, and its actor.
 type Key = (Digest, Actor);
 
-/// The milestones of the chosen actors, indexed by what reaches them.
+/// The milestones of the chosen actors, indexed by the scores or actions that reach them.
 #[derive(Debug, Default)]
 pub(crate) struct RouteIndex {
     /// True if milestones are scores, false if they are actions.
     pub(crate) by_score: bool,
-    /// In the order of the route.
+    /// The milestones, in the order of the route.
     pub(crate) marks: Vec<Mark>,
-    /// Scores in ascending order, with their marks.
+    /// Scores in ascending order, with the indices of their marks.
     pub(crate) ascending: Vec<(f64, usize)>,
     /// The actors whose actions are milestones.
     actors: Vec<Actor>,
-    /// Marks by the name and arguments that reach them, sorted.
+    /// The keys that reach marks, with the indices of those marks, sorted.
     keys: Vec<(Key, usize)>,
     /// The sets of arguments that milestones compare, by name and actor.
     compared: BTreeSet<(Key, Vec<String>)>,
@@ -53,7 +53,7 @@ impl RouteIndex {
                 Target::Action(action) => index.expect(action),
                 Target::Score(score) => index.ascending.push((*score, index.marks.len())),
             }
-            // Dropped milestones at earlier steps no longer count.
+            // Reference steps do not count dropped milestones at earlier steps.
             let before = dropped.partition_point(|step| *step < milestone.reference_step) as u64;
             let reference_step = milestone.reference_step.saturating_sub(before);
             index.marks.push(Mark { milestone: position, reference_step });

@@ -33,7 +33,7 @@ pub struct Metadata {
     /// The task within the domain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The number of this trial of the task.
+    /// The number that the source gives this trial of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial: Option<u64>,
     /// The file or system of origin.
@@ -76,7 +76,7 @@ pub struct LabelledFailure {
     /// First and last step of the failure, if labelled.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     pub range: Option<(u64, u64)>,
-    /// True if the source calls it a cause of the outcome.
+    /// True if the source marks it as a cause of the outcome.
     #[serde(default)]
     pub core: bool,
     /// The reason, in the source's words.
@@ -192,7 +192,7 @@ impl RunSource<'_> {
 
 /// Finds the places of steps in the input that they borrow from.
 pub(crate) trait Places: std::fmt::Debug {
-    /// Returns the place of the first of these addresses that lies in the input.
+    /// Returns the place of the first of these memory addresses that lies in the input.
     fn place(&self, addresses: [usize; 3]) -> Option<SourcePlace>;
 }
 
@@ -276,8 +276,8 @@ pub trait StepSink {
     /// Discards the run, which could not be read, with all its steps since [`StepSink::begin`].
     fn abandon(&mut self);
 
-    /// Receives an error in the input. A returned error is kept in the
-    /// [`ReadSummary`](crate::read::ReadSummary). By default, returns the error.
+    /// Receives an error in the input. An error that is returned goes into the
+    /// [`ReadSummary`](crate::read::ReadSummary); to handle an error, return `None`. By default, returns the error.
     fn error(&mut self, error: Error) -> Option<Error> {
         Some(error)
     }
@@ -313,7 +313,7 @@ impl StepValidator {
     ///
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if the index does not exceed that of the previous step,
-    /// or if the progress is not finite. The step is then not part of the run.
+    /// or if the progress is not finite. The validator is then unchanged, and the run can go on without the step.
     #[inline]
     pub fn admit<'a>(&mut self, input: StepInput<'a>) -> Result<Step<'a>> {
         let StepInput { index, turn, actor, location, progress, time, usage, span, mut event } = input;

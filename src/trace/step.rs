@@ -275,8 +275,8 @@ impl<'a> Step<'a> {
         self.action_of(actors).zip(self.digests)
     }
 
-    /// Returns the addresses of the name, arguments and answer of an action, or of the text of a message; 0 stands
-    /// for none.
+    /// Returns the memory addresses of the name, arguments and answer of an action, or of the text of a message; 0
+    /// stands for none.
     #[cfg(feature = "scan")]
     pub(crate) fn addresses(&self) -> [usize; 3] {
         let of = |bytes: Option<&[u8]>| bytes.map_or(0, |bytes| bytes.as_ptr().addr());

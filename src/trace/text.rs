@@ -25,7 +25,7 @@ impl KeptText {
     }
 }
 
-/// A text of a trace. Reading it may decode it; [`Text::digest`] seldom does.
+/// A text of a trace, possibly in its JSON spelling. [`Text::to_str`] then decodes it; [`Text::digest`] rarely has to.
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a>(Repr<'a>);
 
@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
         self.spelling().len()
     }
 
-    /// Copies the text for later use.
+    /// Copies the text without decoding it.
     pub(crate) fn keep(&self) -> KeptText {
         let escapes = match self.0 {
             Repr::Plain(_) => None,
@@ -209,7 +209,7 @@ impl<'a> Text<'a> {
         part.find(self.spelling()).is_some() || !self.is_plainly_spelled()
     }
 
-    /// Returns the digest by which texts of one trace are compared.
+    /// Returns the digest by which texts are compared. It does not depend on their spelling.
     #[must_use]
     pub fn digest(&self) -> Digest {
         match self.0 {

@@ -151,7 +151,7 @@ def with_openai_agents(tracers):
 
 
 def is_reported(collector, trace):
-    """Whether the collector knows a loop in an open trace."""
+    """Returns whether the collector reports a loop in an open trace."""
     try:
         with urllib.request.urlopen(f"{collector}/traces/{trace:032x}") as answer:
             runs = json.load(answer)

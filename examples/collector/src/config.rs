@@ -15,7 +15,7 @@ use wrongturn::{Confidence, Detector, Registry, TraceAssembler};
 
 use crate::Failure;
 
-/// All settings. Every table may be left out.
+/// All settings. Every table is optional.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
@@ -90,7 +90,7 @@ pub(crate) struct Detect {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Profile {
-    /// Resource attributes and the values that all of them must have.
+    /// Resource attributes with their required values. All must match.
     pub(crate) when: BTreeMap<String, String>,
     pub(crate) detect: Detect,
 }

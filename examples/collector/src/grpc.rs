@@ -19,7 +19,7 @@ const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 
-/// The size of the head of a message: a byte that tells whether it is packed, and four for its length.
+/// The size of the head of a message: a byte that says whether it is packed, and four for its length.
 const HEAD: usize = 5;
 
 pub(crate) fn is_export(path: &str) -> bool {

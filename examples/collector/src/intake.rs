@@ -1,4 +1,4 @@
-//! Takes request bodies to the judge: limits their sizes, unpacks gzip, and parses spans.
+//! Reads request bodies: limits their size, unpacks gzip, parses spans, and passes these to the judge.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -148,7 +148,7 @@ impl Intake {
         Ok(taken)
     }
 
-    /// Takes more of the budget, or refuses if it is used up.
+    /// Takes more of the budget for a permit, or refuses the request if the budget is used up.
     fn grow(&self, permit: &mut OwnedSemaphorePermit, bytes: usize) -> Result<(), Refusal> {
         permit.merge(self.permit(bytes)?);
         Ok(())

@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_millis(5);
 /// The interval at which losses are logged.
 const REPORT: Duration = Duration::from_secs(10);
 
-/// The number of events from which a batch is sent.
+/// A batch is sent once it holds this many events.
 const MOST_EVENTS: usize = 200;
 
 /// A task for the judge.

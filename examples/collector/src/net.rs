@@ -1,4 +1,4 @@
-//! Sockets: the limit of connections, TLS, and shutdown.
+//! Sockets: the limit on connections, TLS, and shutdown.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -28,9 +28,9 @@ use crate::stop::Stopped;
 /// How long the head of a request, or a TLS handshake, may take. Also the interval of HTTP/2 pings.
 const HEAD: Duration = Duration::from_secs(20);
 
-/// The number of bytes that an HTTP/2 client may send before they are read.
+/// Maximum number of bytes that an HTTP/2 client may send before they are read.
 const WINDOW: u32 = 256 << 10;
-/// The limit of concurrent requests on an HTTP/2 connection.
+/// Maximum number of concurrent requests on an HTTP/2 connection.
 const STREAMS: u32 = 64;
 
 /// The open connections, in the order of their latest requests. If there are too many, the one whose latest

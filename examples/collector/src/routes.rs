@@ -88,8 +88,8 @@ fn text(status: StatusCode, kind: &'static str, content: impl Into<Bytes>) -> Re
     answer
 }
 
-/// Returns true if the request has the token, or none is set. The time to compare does not depend on where
-/// they differ.
+/// Returns true if the request has the token, or none is set. The comparison takes equally long wherever they
+/// differ, so its timing does not reveal the token.
 fn is_allowed(intake: &Intake, headers: &HeaderMap) -> bool {
     let Some(token) = &intake.token else { return true };
     let given = headers.get(AUTHORIZATION).map_or(&b""[..], HeaderValue::as_bytes);

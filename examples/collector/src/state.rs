@@ -1,4 +1,4 @@
-//! Saves the open traces in a directory.
+//! Saves the open and parked traces in a directory.
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Write as _};

@@ -81,7 +81,7 @@ impl Monitor {
         Ok(())
     }
 
-    /// Takes the answer of an open call, which the detectors then see.
+    /// Takes the answer to an open call, which the detectors then see.
     fn answer(&self, py: Python<'_>, id: &str, text: &str, error: bool) -> PyResult<()> {
         let mut state = self.state(py);
         let Some(place) = state.open.iter().position(|call| call.id == id) else {

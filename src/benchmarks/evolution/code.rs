@@ -79,7 +79,8 @@ fn offered(obs: &str) -> BTreeMap<char, String> {
     obs.lines().filter_map(product).collect()
 }
 
-/// Returns the letter that an action chooses: the one after `selection:`, else the first in brackets.
+/// Returns the letter that an action chooses outside its thoughts: the one after `selection:`, else the first in
+/// brackets.
 fn choice(action: &str) -> Option<char> {
     let said = without_thoughts(action);
     let behind_selection = || {

@@ -21,7 +21,7 @@ pub struct EvolutionGroup {
     pub cases: u64,
     /// Cases for which avoidance is defined.
     pub included: u64,
-    /// Number of cases left out, by reason.
+    /// Number of cases for which avoidance is undefined, by reason.
     pub excluded: BTreeMap<Exclusion, u64>,
     /// Failure avoidance: share of the included cases whose failure was avoided.
     pub far: Option<f64>,
@@ -106,7 +106,7 @@ struct Shares {
     repeats: (f64, f64),
 }
 
-/// Groups the cases by `key` and returns the figures of each group; cases without a key are left out.
+/// Groups the cases by `key` and returns the figures of each group; cases without a key are ignored.
 pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
     key: impl Fn(&EvolutionCase) -> Option<K>,

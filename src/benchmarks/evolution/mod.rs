@@ -86,7 +86,7 @@ impl TargetFailure {
 /// A step of an episode in a test case.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct EvolutionStep {
-    /// The number of the step.
+    /// The step number.
     pub step: i64,
     /// The observation.
     pub obs: Option<String>,
@@ -171,7 +171,7 @@ struct Outcome {
 
 /// Failure avoidance in each test case and by group; see [`evolve`].
 ///
-/// A grouping leaves out cases without a value for it.
+/// Cases without a value for a grouping, such as a framework, are missing from it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Evolution {

@@ -8,8 +8,8 @@ use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome, Timing};
 /// Returns whether the failure was avoided, and how often it recurred.
 ///
 /// A failure of class system or operation recurs in each new step that has the result of a failing step. A
-/// failure of class strategy recurs in each window of new steps that sees at least half of its distinct
-/// observations. Windows are as long as the failure and do not overlap.
+/// failure of class strategy recurs in each window of new steps that sees at least half of the
+/// failure's distinct observations. Windows are as long as the failure and do not overlap.
 pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     let class = case.target.class();
     if !["system", "strategy", "operation"].contains(&class) {
@@ -53,7 +53,7 @@ fn produced(steps: &[EvolutionStep], timing: Timing, last: Option<&str>) -> Vec<
     }
 }
 
-/// Returns the number of steps of the failure, but at most the number of new steps.
+/// Returns the number of steps of the failure, but at least 1 and at most the number of new steps.
 fn length(case: &EvolutionCase) -> usize {
     let range = case.target.range;
     let steps = range.last.abs_diff(range.first).saturating_add(1);

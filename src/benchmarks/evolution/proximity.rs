@@ -6,7 +6,7 @@ use super::super::Definition;
 use super::super::read::{Record, StepRange, ordered};
 use crate::names::named;
 
-/// In the public code, failures in one subtask are closest if their first steps are at most this far apart.
+/// Maximum distance between the first steps of two failures in one subtask for proximity 1, in the public code.
 const NEAR: u64 = 15;
 /// The same for tasks with few, long steps.
 const NEAR_IN_LONG_STEPS: u64 = 2;

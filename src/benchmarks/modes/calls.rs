@@ -1,4 +1,4 @@
-//! Two rules for runs of tool calls.
+//! Two rules for runs of tool calls: malformed calls, and missed expected actions.
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -35,7 +35,7 @@ impl Record for CallRun {
 /// A tool call with its answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct CheckedCall {
-    /// The number of the step.
+    /// The step number.
     pub step: i64,
     /// Name of the tool.
     #[serde(default, deserialize_with = "null_as_default")]
@@ -72,7 +72,7 @@ pub struct CallReport {
     pub id: String,
     /// Calls that never reached a tool.
     pub malformed_call: ModeVerdict,
-    /// Expected actions that were not taken, with reasons.
+    /// Expected actions that the run missed, with reasons.
     pub expected_action: ModeVerdict,
 }
 
@@ -114,7 +114,7 @@ fn malformed(rules: &CallRules, call: &CheckedCall) -> Option<ModeFinding> {
     Some(ModeFinding { mode: FORMAT, range: [call.step, call.step], evidence: json!({"reason": reason}) })
 }
 
-/// Finds the expected actions that were not taken.
+/// Finds the expected actions that were rejected, called with other arguments, or never called.
 fn missed(run: &CallRun) -> ModeVerdict {
     if run.expected.is_empty() {
         return ModeVerdict::not_applicable("no expected actions");
@@ -160,7 +160,8 @@ fn expectation(call: &ExpectedCall) -> Expectation {
     Expectation { tool: Digest::of_text(&call.name), compared: compared.collect() }
 }
 
-/// Deserializes an object as a list, in the order in which its members are written. Null gives an empty list.
+/// Deserializes an object as a list, in the order in which its members are written. A repeated key keeps
+/// its first position and its last value. Null gives an empty list.
 fn in_order<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<(String, Value)>, D::Error> {
     struct Members;
 

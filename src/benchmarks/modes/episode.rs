@@ -25,7 +25,7 @@ pub struct ModeEpisode {
 /// A step of a text game: observation and action.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ModeStep {
-    /// The number of the step.
+    /// The step number.
     pub step: i64,
     /// The observation.
     #[serde(default, deserialize_with = "null_as_default")]

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{ModeEpisode, ModeFinding, ModeRules, ModeStep, ModeVerdict};
 
 const MODE: &str = "system/format";
-/// An action of at least this many characters is too long for a command.
+/// An action, or by the public code a line of it, with at least this many characters is too long for a command.
 const LONG: usize = 120;
 /// Openings of refusals.
 const REFUSALS: [&str; 4] = ["sorry", "i can't", "i cannot", "as an ai"];

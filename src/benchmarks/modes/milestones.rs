@@ -21,7 +21,7 @@ pub(super) fn verdicts(episode: &ModeEpisode, definition: Definition) -> (ModeVe
     (ModeVerdict::of(perception), ModeVerdict::of(decision))
 }
 
-/// Returns which input the episode lacks, the first if there are several.
+/// Returns the first input that the episode lacks, if any.
 fn missing(episode: &ModeEpisode, definition: Definition) -> Option<&'static str> {
     let steps = &episode.trajectory;
     if episode.milestones.is_empty() {

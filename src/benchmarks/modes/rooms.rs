@@ -23,7 +23,7 @@ const DIRECTIONS: [(Direction, &str); 10] = [
 
 const VERBS_OF_MOTION: [&str; 7] = ["go", "walk", "move", "run", "travel", "head", "proceed"];
 
-/// Words for exits that lead somewhere.
+/// Words for exits, whose direction may follow: "a path leads north".
 const WAYS: [&str; 10] =
     ["door", "passage", "path", "corridor", "tunnel", "opening", "exit", "stair", "stairs", "stairway"];
 
@@ -124,7 +124,7 @@ pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
     let tokens = tokens(obs);
     let mut exits = BTreeSet::new();
     let mut rest = tokens.as_slice();
-    // Whether this sentence has announced a list of exits.
+    // Whether this sentence has announced a list of exits: its later directions are all exits.
     let mut announced = false;
     while let Some((token, after)) = rest.split_first() {
         if announced {

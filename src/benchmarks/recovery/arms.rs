@@ -9,7 +9,7 @@ use super::super::read::Record;
 use super::compare::FRESH;
 use crate::stats::{Interval, float, mean, wilson};
 
-/// A reward within this distance of 1 is full.
+/// A reward within this distance of 1 is full, not partial.
 const WHOLE: f64 = 1e-6;
 
 /// A trial from a fresh start or in recovery, for [`compare`](super::compare()).
@@ -93,7 +93,7 @@ pub struct Arm {
     /// `declared_done`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub premature: Option<u64>,
-    /// 95% interval of the rate, by a bootstrap that draws whole tasks.
+    /// 95% interval of the rate, by a bootstrap that resamples whole tasks.
     pub bootstrap95: Option<Interval>,
 }
 

@@ -7,18 +7,18 @@ use super::trajectory::{Recorded, Reply, Trajectory, WrittenCommand, written_com
 use crate::error::Result;
 use crate::names::named;
 
-/// The default timeout of a command that the model wrote, in seconds.
+/// The default timeout of a command that the model wrote as JSON, in seconds.
 const WRITTEN_TIMEOUT: u32 = 120;
 /// The default duration of a call, in seconds.
 const CALL_DURATION: f64 = 1.0;
 
 named! {
-    /// Which commands are listed.
+    /// Which commands [`replay_commands`] lists.
     #[derive(Default)]
     #[non_exhaustive]
     pub enum ReplayMode: "mode" {
         /// Those that the public code lists, plus shell commands without keystrokes, but none from steps copied
-        /// from an earlier run. Durations in messages count.
+        /// from an earlier run. Durations in messages set timeouts.
         #[default]
         Default = "default",
         /// Exactly those that the public code lists, which ignores durations in messages.
@@ -27,7 +27,7 @@ named! {
 }
 
 named! {
-    /// The place of a command in a trajectory.
+    /// Where a trial records a command.
     #[non_exhaustive]
     pub enum Via: "via" {
         /// In the keystrokes of a call.
@@ -71,7 +71,7 @@ pub struct ReplayCommand {
     pub control: bool,
     /// Seconds to wait.
     pub timeout_s: Number,
-    /// The place where it was found.
+    /// Where the trial records it.
     pub via: Via,
     /// True if this is a command and the next keystrokes begin with a control key: without a terminal, skip both.
     pub interrupted: bool,

@@ -113,13 +113,13 @@ pub struct RelativeDrop {
     pub resamples_left_out: u64,
 }
 
-/// McNemar's exact test of the two sides on the same tasks.
+/// McNemar's exact test, comparing the two sides on the same tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct McNemar {
     /// Number of tasks with one trial on each side.
     pub tasks: u64,
-    /// Number of shared tasks left out because a side has several trials.
+    /// Number of shared tasks that are not tested because a side has several trials.
     pub left_out: u64,
     /// Tasks that only the fresh trial solved.
     pub fresh_only_resolved: u64,

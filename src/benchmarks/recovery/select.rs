@@ -56,7 +56,7 @@ named! {
         /// The paper: more than ten interactions.
         #[default]
         Paper = "paper",
-        /// The code of 2025: at least ten interactions, and only the longest trial of each task.
+        /// The code of 2025: at least ten interactions, and only the longest failed trial of each task.
         CodeV1 = "code_v1",
         /// The code of 2026: a recovery prompt of at most 64,000 bytes, or of unknown size.
         CodeV2 = "code_v2",
@@ -81,7 +81,7 @@ named! {
     }
 }
 
-/// The selected trials, and why the others were left out; see [`select`].
+/// The selected trials, and why the others were not; see [`select`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Selection {
@@ -90,7 +90,7 @@ pub struct Selection {
     pub rule: SelectionRule,
     /// Names of the selected trials, in the order of the input.
     pub kept: Vec<String>,
-    /// Number of trials left out, by reason.
+    /// Number of trials not selected, by reason.
     pub left_out: BTreeMap<LeftOut, u64>,
 }
 
@@ -137,7 +137,7 @@ pub fn select(candidates: &[Candidate], rule: SelectionRule) -> Selection {
 }
 
 /// Returns the number of interactions, if known, of a failed trial whose size suits the rule, or the reason why the
-/// trial is left out.
+/// trial is not selected.
 fn long_enough(candidate: &Candidate, rule: SelectionRule) -> Result<Option<u64>, LeftOut> {
     if candidate.resolved {
         return Err(LeftOut::Resolved);

@@ -18,9 +18,9 @@ pub struct ReflectionGroup {
     pub episodes: u64,
     /// Episodes without a prediction.
     pub without_prediction: u64,
-    /// Episodes without an answer to the question of detection.
+    /// Episodes in which detection is unanswered.
     pub unanswered_detection: u64,
-    /// Share of episodes with the correct answer to the question of detection.
+    /// Share of episodes in which detection is answered correctly.
     pub detection_accuracy: Option<f64>,
     /// Episodes with annotated ranges.
     pub localized_episodes: u64,
@@ -44,7 +44,7 @@ pub struct ReflectionGroup {
     pub judged_items: u64,
     /// Mean score of the judge.
     pub judge: Option<f64>,
-    /// The stages at which the episodes end, by funnel.
+    /// Number of episodes that end at each stage, by funnel.
     pub funnel: BTreeMap<String, FunnelCounts>,
 }
 
@@ -58,7 +58,7 @@ pub struct FunnelCounts {
     pub localization: u64,
     /// At diagnosis.
     pub diagnosis: u64,
-    /// With a pass.
+    /// Past all stages.
     pub pass: u64,
     /// Share of episodes that pass.
     pub pass_rate: Option<f64>,
@@ -68,7 +68,7 @@ named! {
     /// A score of reflection that is averaged over tasks.
     #[derive(PartialOrd, Ord)]
     pub enum Figure: "figure" {
-        /// Share of episodes with the correct answer to the question of detection.
+        /// Share of episodes in which detection is answered correctly.
         DetectionAccuracy = "detection_accuracy",
         /// Localization similarity.
         Similarity = "similarity",
@@ -198,7 +198,7 @@ impl Reflection {
     /// Returns the 95% percentile bootstrap intervals of the pooled figures of a task, or of all tasks if `task` is
     /// `None`.
     ///
-    /// Episodes are drawn whole, with all their failures. The same seed gives the same intervals.
+    /// The bootstrap resamples whole episodes, with all their failures. The same seed gives the same intervals.
     ///
     /// ```
     /// use serde_json::json;

@@ -12,7 +12,7 @@ use super::{Answer, GoldEpisode};
 pub struct DatasetGroup {
     /// Number of episodes.
     pub episodes: u64,
-    /// Episodes with a failure.
+    /// Episodes annotated as containing a failure.
     pub with_failures: u64,
     /// Number of failures by mode.
     pub modes: BTreeMap<String, u64>,

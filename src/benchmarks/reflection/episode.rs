@@ -77,7 +77,7 @@ pub struct DiagnosisScore {
     pub mode_correct: bool,
     /// Token F1 of the descriptions; 0 if unanswered.
     pub token_f1: f64,
-    /// The judge's score; under the paper's definition, 0 if unanswered. The mean leaves out `None`.
+    /// The judge's score; under the paper's definition, 0 if unanswered. The mean ignores `None`.
     pub judge: Option<f64>,
 }
 

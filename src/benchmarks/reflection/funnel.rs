@@ -21,7 +21,7 @@ named! {
 /// The condition of the localization stage.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LocalizationGate {
-    /// The best Jaccard index of predicted and annotated ranges is at least this. Passes without annotations.
+    /// The best Jaccard index between predicted and annotated ranges is at least this. Passes without annotations.
     BestJaccard(f64),
     /// Localization recall is at least this. Fails without annotations.
     Recall(f64),

@@ -73,7 +73,7 @@ pub struct GoldFailure {
     /// Its steps.
     #[serde(rename = "where", deserialize_with = "ordered")]
     pub range: StepRange,
-    /// What went wrong, in the annotator's words.
+    /// The annotator's description of the failure.
     #[serde(default, deserialize_with = "null_as_default")]
     pub diagnosis: String,
 }

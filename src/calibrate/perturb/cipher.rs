@@ -3,7 +3,7 @@
 use crate::detect::is_known_tool;
 use crate::stats::Rng;
 
-/// A substitution of ASCII letters that replaces every letter, in the same way in both cases. Equal names
+/// A substitution of ASCII letters that replaces every letter, in the same way in upper and lower case. Equal names
 /// stay equal and different names stay different, also when trimmed and lower-cased.
 pub(super) struct Cipher([u8; 26]);
 

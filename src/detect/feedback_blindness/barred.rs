@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::detect::shared::{Attempt, Failure, FailureKind};
 use crate::trace::DigestMap;
 
-/// The number of programs refused in the same words after which trying a further one is blind.
+/// Number of programs refused in the same words after which trying another one is blind.
 pub(super) const PROGRAMS: usize = 2;
-/// The minimum length in bytes of a line that counts as the harness's own words.
+/// Minimum length, in bytes, of a line that counts as the harness's own words.
 const OWN_WORDS: usize = 40;
 
 /// The refusals of the harness, by wording.
@@ -18,7 +18,7 @@ pub(super) struct Barred(DigestMap<Refused>);
 struct Refused {
     first: u64,
     turn: u64,
-    /// The refused programs, no two of them in one turn.
+    /// The refused programs, at most one per turn: the calls of a turn are sent before the first refusal is known.
     programs: Vec<Arc<str>>,
 }
 

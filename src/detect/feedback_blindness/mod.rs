@@ -19,7 +19,7 @@ use crate::names::named;
 use crate::trace::{Action, Actors, RouteStatus};
 use same_cause::Blindness;
 
-/// How much of an observation the evidence quotes, in characters.
+/// Maximum number of characters of an observation that the evidence quotes.
 const QUOTED: usize = 200;
 
 named! {
@@ -27,7 +27,7 @@ named! {
     pub enum BlindnessDefinition: "definition" {
         /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
         SameCause = "same_cause",
-        /// Any repeat of a text that failed or drew a negative phrase, as in the rule that `BenchTrace` published.
+        /// Any repeat of an action whose text failed or got a negative answer, as published by `BenchTrace`.
         Phrases = "phrases",
     }
 }
@@ -40,13 +40,14 @@ pub struct FeedbackBlindnessConfig {
     pub actors: Actors,
     /// Which repeats are blind.
     pub definition: BlindnessDefinition,
-    /// How many turns may fail for the same cause before any further one is blind; at least 2 (`same_cause`).
+    /// Maximum number of turns that may fail for the same cause before any further one is blind, and the number of
+    /// turns without a call, refused in the same way, that is blind; at least 2 (`same_cause`).
     pub max_failures: u64,
     /// Calls that are meant to be made again and again (`same_cause`).
     pub exempt: Vec<PollingCall>,
     /// Failures that may be retried (`same_cause`); `null` for none.
     pub transient: Option<TransientRules>,
-    /// How many earlier actions are remembered (`phrases`); `null` for all.
+    /// Number of earlier actions in which a refusal counts (`phrases`); `null` for all.
     pub window: Option<u64>,
     /// Phrases that make an observation negative; case is ignored (`phrases`).
     pub patterns: Vec<String>,
@@ -67,8 +68,8 @@ impl Default for FeedbackBlindnessConfig {
 }
 
 impl FeedbackBlindnessConfig {
-    /// Creates the published rule of the `BenchTrace` benchmark: its phrases; every repeat counts, and
-    /// actions are compared by their text alone.
+    /// Creates the published rule of the `BenchTrace` benchmark, with its phrases. Every repeat counts, and actions are
+    /// compared by their text alone.
     #[must_use]
     #[rustfmt::skip]
     pub fn bench_trace() -> Self {

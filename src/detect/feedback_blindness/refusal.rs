@@ -12,7 +12,7 @@ use crate::trace::Digest;
 pub(super) struct Refusal {
     pub(super) step: u64,
     pub(super) turn: u64,
-    /// The number of attempts up to it.
+    /// The number of attempts up to and including it.
     pub(super) number: u64,
     pub(super) wording: Digest,
     pub(super) form: u64,
@@ -33,8 +33,8 @@ impl Refusal {
     /// case, the wording of the failures must be the same.
     pub(super) fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        // Only the beginning of a long command is known. A command line narrowed to commands that only read is
-        // a new attempt.
+        // Only the beginning of a long command is known, so it equals no other. A command line narrowed to commands
+        // that only read is a new attempt.
         let runs = |part: &Part| {
             !part.shown.contains('…') && before.parts.iter().any(|other| other.shown == part.shown)
         };
@@ -43,11 +43,11 @@ impl Refusal {
         self.writes_as(now) || same_command && self.wording == now.wording
     }
 
-    /// Returns true if a later call is the same, meets a cause that does not depend on the call, or fails with the
-    /// same wording on the same file or command.
+    /// Returns true if a later call is the same, fails for a cause that does not depend on the call, or fails with the
+    /// same wording on the same file, command or parameter.
     pub(super) fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        // A different view of the same failure is news: `pytest | tail` after `pytest`.
+        // Another view of the same failure is new, so the lines must be equal: `pytest | tail` after `pytest`.
         let has_cause =
             matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused);
         let same_line = has_cause || !call.is_shell || self.call.line == now.call.line;
@@ -69,7 +69,7 @@ impl Refusal {
             }
     }
 
-    /// Returns true if a change may have removed the cause of a failure that comes again. If something is missing, the
+    /// Returns true if a change may have removed the cause of a failure that recurs. If something is missing, the
     /// change must name it, install all that the project needs, or edit the script that failed earlier.
     pub(super) fn is_cured_by(&self, change: &Facts, now: &Self, failure: &Failure) -> bool {
         let FailureKind::Missing(name) = &failure.kind else {

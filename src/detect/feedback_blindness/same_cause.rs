@@ -24,19 +24,19 @@ pub(super) struct Blindness {
     attempts: Attempts,
     no_call: NoCall,
     gains: ProgressTracker,
-    /// The number of attempts.
+    /// The number of attempts so far.
     number: u64,
     /// The latest changes, each with the number of its attempt.
     changes: VecDeque<(u64, Arc<Facts>)>,
-    /// By program and cause; for turns without a call, by the harness's answer.
+    /// Failures by program and cause, and turns without a call by the harness's answer.
     refused: DigestMap<Refused>,
     barred: Barred,
     /// The number of the latest attempt that ran something.
     ran: u64,
-    /// By tool that writes, by program that checks and by call that has failed, the number of the latest call that
-    /// succeeded.
+    /// The number of the latest attempt that succeeded, by tool that writes, program that checks, and key of a call
+    /// that had failed.
     went_through: DigestMap<u64>,
-    /// The first [`MOST_CALLS`] calls that have failed.
+    /// The keys of the first [`MOST_CALLS`] calls that have failed.
     failed: DigestSet,
     user: UserSays,
     baseline: Baseline,
@@ -56,19 +56,20 @@ struct Refused {
     is_reported: bool,
 }
 
-/// How many refusals of one cause, and how many changes, are remembered.
+/// Maximum number of refusals remembered for each cause, and of changes remembered.
 const REMEMBERED: usize = 16;
 
-/// How many calls that have failed are remembered.
+/// Maximum number of failed calls remembered.
 const MOST_CALLS: usize = 256;
 
-/// The most turns without a call that a message names.
+/// Maximum number of turns without a call whose steps a message names.
 const NAMED: usize = 3;
 
-/// After more calls than this, another failure of the same cause is not held against the agent if something changed.
+/// If more calls than this separate two failures with the same cause, the count of turns starts over.
 const FAR: u64 = 30;
 
-/// After more calls than this, the agent cannot be expected to remember an earlier turn without a call.
+/// If more calls than this separate two turns without a call, the count starts over: the agent cannot be expected to
+/// remember the earlier one.
 const NEAR: u64 = 8;
 
 impl Blindness {
@@ -112,7 +113,7 @@ impl Blindness {
             failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
                 || !since.map(|(_, change)| change).any(|change| earlier.is_cured_by(change, &now, failure))
         };
-        // A call that went through since may fail again for a cause of its own.
+        // If the call went through since, it may fail again for a cause of its own.
         let latest = call.key.and_then(|key| self.went_through.get(&key)).copied().unwrap_or(0);
         // The user may have done something in between.
         let spoke = |earlier: &Refusal| call.is_shell && self.user.latest > earlier.step;
@@ -122,7 +123,7 @@ impl Blindness {
         let is_new = |earlier: &Refusal| spoke(earlier) || looks_again(earlier) || latest > earlier.number;
         let earlier_turns = earlier_turns.take_while(|earlier| !is_new(earlier));
         let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
-        // A user who refuses a call says what to change in it.
+        // A user who refuses a call says what to change in it, so only an equal call is a repeat.
         let by_user = action.reason == Some(UnknownReason::Refused);
         let mut comparable =
             earlier_turns.take_while(unchanged).filter(|earlier| !by_user || is_equal(earlier));
@@ -131,11 +132,11 @@ impl Blindness {
             blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
         let last = refused.latest.front();
         if last.is_none_or(|last| last.turn != now.turn) {
-            // The user has spoken since: they either gave a value that the call uses or refused the call.
+            // The count starts over if the user spoke, and gave a value that the call uses or refused the call.
             let spoke = last.is_some_and(|last| self.user.latest > last.step);
             let given = spoke && (by_user || !call.is_shell && self.user.gave(action));
             let success = self.went_through.get(&Digest::of_text(program));
-            // After a change, a different answer to the same call or to a check is news.
+            // After a change, it also starts over if the same call or a check gets a different answer.
             let changed = last.is_some_and(|last| {
                 (is_equal(last) || failure.report.is_some())
                     && last.form != now.form
@@ -146,7 +147,7 @@ impl Blindness {
             refused.turns = if given || changed || is_far || went_through && !call.is_shell {
                 1
             } else if went_through {
-                // A check that passed in between may have overcome the cause.
+                // A check passed in between, which may have removed the cause: this turn does not exceed the limit yet.
                 (refused.turns + 1).min(self.config.max_failures)
             } else {
                 refused.turns + 1
@@ -197,7 +198,7 @@ impl Blindness {
         self.findings.push(finding.tool(attempt.call.named()).confidence(confidence));
     }
 
-    /// Reports the turn without a call that the harness answers in the same way for the `max_failures`-th time.
+    /// Reports a turn without a call if it is the `max_failures`-th that the harness refuses in the same way.
     fn no_call(&mut self, attempt: &no_call::Attempt<'_>) {
         let row = self.refused.entry(attempt.answer).or_default();
         row.turns = if self.number - row.calls.1 > NEAR { 1 } else { row.turns + 1 };
@@ -245,7 +246,7 @@ impl Fold for Blindness {
         }
         self.number += 1;
         let without_changes = self.baseline.excuses(&attempt);
-        // The trace does not say why a command in the background was stopped.
+        // The trace does not say why a background command was stopped, so its failure is skipped.
         let unexplained = |failure: &Failure| failure.kind == FailureKind::Killed && attempt.was_polled();
         if let Some(failure) = attempt.failure().filter(|failure| !without_changes && !unexplained(failure)) {
             self.refusal(&attempt, failure, action);

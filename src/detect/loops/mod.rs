@@ -35,11 +35,11 @@ pub struct LoopConfig {
     pub actors: Actors,
     /// The definition of a loop. Of the limits below, `repeat` uses only `min_repeats`.
     pub definition: LoopDefinition,
-    /// How many equal calls with equal answers, and no change in between, make a loop; at least 2. One fewer
-    /// suffices if they are consecutive, or if they write and are not command lines. The same number of turns
-    /// without a call, or of equal questions, also makes a loop.
+    /// How many equal calls with equal answers, and no change in between, make a loop; at least 2. One fewer suffices
+    /// if they are consecutive, or if they write and are not command lines. This many turns without a call, or equal
+    /// questions, also make a loop.
     pub min_repeats: u64,
-    /// The maximum number of other calls with new answers between two of the equal calls.
+    /// Maximum number of other calls with new answers between two of the equal calls.
     pub max_gap: u64,
     /// How many equal failures make a loop; at least 2. One fewer suffices if they are consecutive, two fewer
     /// if one of these calls also repeats exactly. Exact repeats among all failures of a program can suffice
@@ -127,7 +127,7 @@ named! {
     pub enum LoopKind: "kind of loop" {
         /// One call, with the same answer each time.
         RepeatedCall = "repeated_call",
-        /// One failure, by equal or different calls.
+        /// The same failure of equal or different calls, or failed calls of one program that repeat earlier ones.
         RepeatedFailure = "repeated_failure",
         /// Looks that show nothing new.
         IdleLooks = "idle_looks",
@@ -143,12 +143,12 @@ named! {
 /// Evidence of `loop`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoopEvidence {
-    /// The kind of repetition; for overlapping loops, that of the most certain one or, among equals, of
-    /// the one with the most repeats.
+    /// The kind of repetition; for overlapping loops, that of the most certain one or, among equals, of the one with
+    /// the most repeats, where looks count half.
     pub kind: LoopKind,
-    /// How often it occurs.
+    /// Number of occurrences.
     pub repeat_count: u64,
-    /// The number of keys with two or more occurrences in the range (`repeat`).
+    /// Number of keys with two or more occurrences in the range (`repeat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeating_keys: Option<u64>,
     /// The tool, or the program of a command line; empty for turns without a call.

@@ -1,4 +1,4 @@
-//! An agent that asks the same question again, whatever it is told.
+//! Detects that the agent repeats a question, whatever the answer.
 
 use crate::trace::{Actor, Digest, Event, Step, Text};
 
@@ -9,15 +9,16 @@ const HEAD: usize = 300;
 /// statements do not count: an agent may have to report the same state again and again.
 #[derive(Debug, Default)]
 pub(super) struct SameQuestion {
-    /// The latest message of someone else, and whether it is a new one that the agent has not answered.
+    /// The latest message of the user or environment, and whether it differs from the one before and is unanswered.
     heard: Option<Digest>,
     is_asked: bool,
-    /// The agent's latest answer, how often it came in succession, and the step at which it first did.
+    /// The agent's latest answer, how often it came in succession, and the step of the first.
     row: Option<(Digest, u64, u64)>,
 }
 
 impl SameQuestion {
-    /// Takes the next step. If it is an equal question, returns how often it came, and the step at which it first did.
+    /// Processes a step. If it repeats the agent's last question, returns how often that came in succession, and the
+    /// step of the first.
     pub(super) fn observe(&mut self, step: &Step<'_>) -> Option<(u64, u64)> {
         match (step.event(), step.actor()) {
             (Event::Action(_), Actor::Agent) => *self = Self::default(),

@@ -11,7 +11,7 @@ use crate::detect::shared::{
 };
 use crate::trace::Action;
 
-/// A loop that was found.
+/// A loop, or a series of repeats that is not yet one.
 #[derive(Debug)]
 pub(super) struct Span {
     pub(super) kind: LoopKind,
@@ -20,17 +20,17 @@ pub(super) struct Span {
     /// The first and last step without those of merged loops.
     pub(super) own: (u64, u64),
     pub(super) confidence: Confidence,
-    /// The call or tool that repeats.
+    /// The call that repeats, or the latest one.
     pub(super) call: Option<Arc<Facts>>,
     /// The call and its answer, as shown in the message; for failures, the most frequent ones.
     pub(super) shown: Option<Shown>,
     pub(super) said: String,
-    /// The number of ways in which it failed, and whether the calls differ.
+    /// Number of different failures, and whether the calls differ.
     pub(super) ways: u64,
     pub(super) varied: bool,
     /// Whether the harness refused the turns without a call.
     pub(super) refused: bool,
-    /// The step at which it was found, and those of merged loops.
+    /// The step at which it was found, and those of merged loops. They identify the findings.
     pub(super) found: u64,
     pub(super) merged: Vec<u64>,
 }
@@ -86,7 +86,7 @@ impl Span {
         }
     }
 
-    /// Shows this line, and its call if the calls differ.
+    /// Quotes this line of a failure, and shows its call if the calls differ.
     pub(super) fn quote(&mut self, varied: bool, said: Option<&Said>) {
         let Some(said) = said else { return };
         self.varied = varied;

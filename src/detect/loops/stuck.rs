@@ -22,7 +22,7 @@ pub(super) struct Stuck {
     config: Arc<LoopConfig>,
     attempts: Attempts,
     gains: ProgressTracker,
-    /// The actions since the last progress.
+    /// The attempts since progress last increased.
     history: History,
     looks: Looks,
     /// The first step of the current series of looks, how many of them brought nothing new, and whether the latest
@@ -34,14 +34,14 @@ pub(super) struct Stuck {
     same_question: SameQuestion,
     user: UserSays,
     spans: Vec<Span>,
-    /// The longest span of each kind that is not a loop yet.
+    /// The longest span of each kind that is not a loop yet, for near misses.
     nearest: Vec<Span>,
     confirmed: Vec<Finding>,
 }
 
-/// The largest distance in attempts between two equal failures.
+/// Maximum distance, in attempts, between two equal failures.
 const APART: u64 = 8;
-/// The most links of a chain that are followed.
+/// Maximum number of earlier equal calls, or equal failures, that an attempt is compared with.
 const LOOK_BACK: usize = 16;
 
 impl Stuck {
@@ -82,11 +82,11 @@ impl Stuck {
             && call.target.as_deref().is_some_and(|file| self.user.names(shell::last_part(file)))
     }
 
-    /// Equal calls with equal answers: `min_repeats` with no change in between, or one fewer if they are consecutive or
-    /// each writes.
+    /// Returns the equal calls with equal answers up to this attempt, and whether they are a loop: `min_repeats` with
+    /// no change in between, or one fewer if they are consecutive or each writes. A poll gets here only past its limit.
     fn repeat(&self, now: &Past, attempt: &Attempt, action: Option<&Action<'_>>) -> Option<(Span, bool)> {
         let (call, min) = (&attempt.call.call, self.config.min_repeats);
-        // Each click may turn a page, in which case a look in between shows something new. Whether the call repeats is
+        // Each click may turn a page, so a new answer in between ends a series of clicks. Whether the call repeats is
         // checked first because most calls are made once.
         let is_gesture = self.history.same_calls(now).next().is_some() && action.is_some_and(is_gesture);
         let max_gap = if is_gesture { 0 } else { self.config.max_gap };
@@ -115,8 +115,8 @@ impl Stuck {
         })
     }
 
-    /// Equal failures: `min_failures`, or one fewer if they are consecutive, or two fewer with an exact repeat among
-    /// these.
+    /// Returns the equal failures up to this attempt, and whether they are a loop: `min_failures`, or one fewer if they
+    /// are consecutive, or two fewer with an exact repeat among these.
     fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
         let (mut later, mut count, mut on_end, mut varied) = (now, 1, vec![now.key], false);
         for earlier in self.history.same_failures(now).take(LOOK_BACK) {
@@ -148,7 +148,8 @@ impl Stuck {
         if count >= min || on_end + 1 >= min && on_end >= 2 || on_end + 2 >= min && exact {
             return (span, true);
         }
-        // Or exact repeats among the failures of the program since it last succeeded, with nothing changed in between.
+        // `min_failures` - 3 exact repeats among the failures of the program since it last succeeded are a loop too, if
+        // nothing changed in between.
         let row: Vec<&Past> = self.history.row(now).take(4 * LOOK_BACK).collect();
         let Some(first) = row.last() else { return (span, false) };
         let repeats = |past: &&&Past| {
@@ -180,8 +181,8 @@ impl Stuck {
         (span, true)
     }
 
-    /// Consecutive looks that resemble earlier ones and bring nothing new. A single look that brings something may come
-    /// between.
+    /// Returns `min_looks` or more consecutive looks that resemble earlier ones and bring nothing new. A single look
+    /// that brings something new may come between two of them.
     fn look(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<Span> {
         if attempt.changes {
             self.looks.clear();

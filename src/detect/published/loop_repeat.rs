@@ -30,11 +30,11 @@ pub(in crate::detect) struct LoopRepeat {
 struct Segment {
     numbers: DigestMap<usize>,
     keys: Vec<Key>,
-    /// The number of each action's key.
+    /// The index of each action's key in `keys`.
     history: Vec<usize>,
     first_step: u64,
     last_step: u64,
-    /// The step at which a key first occurred often enough.
+    /// The step at which a key first occurred `min_repeats` times.
     reported: Option<u64>,
 }
 
@@ -149,8 +149,8 @@ impl Segment {
     }
 }
 
-/// Returns the length of the shortest cycle that a sequence repeats at least twice. Takes linear time, by the
-/// prefix function of Knuth, Morris and Pratt (SIAM J. Comput. 6, 1977).
+/// Returns the length of the shortest cycle that a sequence repeats at least twice. Takes linear time, with the prefix
+/// function of Knuth, Morris and Pratt (SIAM J. Comput. 6, 1977).
 fn period(sequence: &[usize]) -> Option<u64> {
     let mut borders: Vec<usize> = vec![0];
     let mut border = 0;

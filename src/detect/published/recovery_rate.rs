@@ -1,5 +1,5 @@
-//! The measure of recovery that Pisama publishes: the share of tool errors that a later success of the same
-//! tool follows.
+//! The measure of recovery that Pisama publishes: the share of tool errors that are followed by a success of the same
+//! tool.
 
 use crate::detect::Evidence;
 use crate::detect::detector::Fold;
@@ -21,7 +21,7 @@ pub(in crate::detect) struct RecoveryRate {
     /// True if shell calls are distinguished by the program that they run.
     by_program: bool,
     calls: u64,
-    /// Places in the list of tools.
+    /// Indices into `tools`, by the digest of the name (and program).
     ids: DigestMap<usize>,
     tools: Vec<Tool>,
     errors: Vec<Failure>,
@@ -33,7 +33,7 @@ struct Tool {
     calls: u64,
     /// The name as messages show it, with the program if shell calls are distinguished.
     name: String,
-    /// Places of the errors that wait for a success.
+    /// Indices into `errors` of those that wait for a success.
     waiting: Vec<usize>,
 }
 
@@ -67,7 +67,7 @@ impl RecoveryRate {
         }
     }
 
-    /// Returns the place of the action's tool in the list of tools.
+    /// Returns the index of the action's tool in `tools`, and adds it if it is new.
     fn tool(&mut self, step: &Step<'_>, action: &Action<'_>, name: Digest) -> usize {
         let program = if self.by_program { program_in(step) } else { None };
         let id = program.as_deref().map_or(name, |program| name.and(Digest::of_text(program)));

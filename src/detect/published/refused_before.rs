@@ -23,7 +23,7 @@ pub(in crate::detect) struct RefusedBefore {
 
 #[derive(Debug)]
 struct Attempt {
-    /// The number of the action.
+    /// The number of actions up to and including this one.
     number: u64,
     step: u64,
     observation: Option<String>,

@@ -12,8 +12,8 @@ use super::{excerpt, short_path};
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest, Members};
 
-/// Arguments that hold a command line, in the order in which they are looked for. All names of arguments are compared
-/// without case, `_` and `-`.
+/// Arguments that hold a command line, in order of preference. All names of arguments are compared ignoring case, `_`
+/// and `-`.
 const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "commandline"];
 /// Arguments that name a file or an address.
 #[rustfmt::skip]
@@ -21,13 +21,13 @@ const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpa
     "relativepath", "uri", "url"];
 /// Arguments that name the directory in which a command line runs.
 const PLACES: [&str; 3] = ["workdir", "cwd", "workingdirectory"];
-/// Arguments that say how a call is made, not what it does.
+/// Arguments that say how a call is made, not what it does. Calls that differ only in these are equal.
 #[rustfmt::skip]
 const ASIDE: [&str; 19] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
     "runinbackground", "timeout", "timeoutms", "maxoutputtokens", "yieldtimems", "yieldms", "tty", "login", "toolaction",
     "toolsummary"];
 
-/// The longest value that messages show, in characters.
+/// Maximum length of a value in a message, in characters.
 const VALUE: usize = 32;
 
 /// The endings of these names in any spelling, except those of directories, and the beginning of a patch, to
@@ -129,7 +129,7 @@ impl<'a> Given<'a> {
         given.subcommand =
             lines.first().and_then(Option::as_ref).filter(is_word).map(|word| word.to_lowercase());
         let about_a_file = targets.iter().any(Option::is_some);
-        // The only text that a shell is given is a command line, whatever it is called.
+        // If a shell gets a single text, that is the command line, whatever the argument is called.
         let only = texts.pop().filter(|_| texts.is_empty());
         let line = lines.into_iter().flatten().next().or(only);
         given.line = line.filter(|line| !about_a_file && !line.trim().is_empty());
@@ -144,7 +144,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Returns a command line as an argument holds it: a text, or a list of words such as `["bash", "-lc", "make"]`.
+/// Returns the command line in the value of an argument: a text, or a list of words such as `["bash", "-lc", "make"]`.
 fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
     let Some(items) = value.items() else { return value.string() };
     let words: Vec<Cow<'_, str>> = items.into_iter().map(Raw::string).collect::<Option<_>>()?;
@@ -155,7 +155,7 @@ fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the identifiers among the arguments of a structured call, in lower case. Those in lists count only if there
-/// are no others: they name the parts of what a call is about.
+/// are none outside: they usually name parts of the call's target, such as the items of an order.
 pub(crate) fn identifiers(action: &Action<'_>) -> BTreeSet<String> {
     let (mut found, mut listed) = (BTreeSet::new(), BTreeSet::new());
     each_text(action, |name, value, in_list| {
@@ -207,7 +207,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || matches!(c, '"' | ',' | '='))
 }
 
-/// Returns true if the text contains a value with a digit from the arguments, ignoring case.
+/// Returns true if the text contains a value of the arguments that has a digit, ignoring case.
 pub(crate) fn names_value(action: &Action<'_>, text: &[u8]) -> bool {
     let (mut names, lower) = (false, OnceCell::new());
     each_text(action, |_, value, _| {

@@ -18,7 +18,7 @@ pub(crate) struct Attempt {
     /// The step and turn of the call.
     pub(crate) step: u64,
     pub(crate) turn: u64,
-    /// The step with the outcome: a later one if the call was polled.
+    /// The step with the outcome; differs from `step` if the call was polled.
     pub(crate) told_at: u64,
     /// Whether it is a poll whose original call is unknown.
     pub(crate) polls: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Attempt {
     pub(crate) changes: bool,
     /// Why it may be reasonable to make the same call again; `None` if it is not.
     pub(crate) excuse: Option<Excuse>,
-    /// How many excused attempts with this call had this outcome in a row before this attempt, and the step of the
+    /// The number of consecutive excused attempts at this call with this outcome before this one, and the step of the
     /// first.
     pub(crate) excused: u64,
     pub(crate) excused_since: Option<u64>,
@@ -69,11 +69,11 @@ impl Attempt {
 pub(crate) struct Attempts {
     actors: Actors,
     passed_over: Arc<PassedOver>,
-    /// How many actions there were, and whether the arguments of any were recorded.
+    /// The number of actions, and whether the arguments of any were recorded.
     pub(crate) actions: u64,
     pub(crate) comparable: bool,
     running: VecDeque<Running>,
-    /// Changes that were made, by the keys of their calls.
+    /// The keys of the calls that changed something.
     changes: DigestSet,
     /// The number of the latest action that waits, polls or is left running; by key, that of the latest failed read.
     waited: u64,
@@ -93,9 +93,9 @@ struct Running {
 }
 
 impl Attempts {
-    /// The most calls left running that are remembered.
+    /// Maximum number of calls left running that are remembered.
     const RUNNING: usize = 8;
-    /// The most failed looks that are remembered.
+    /// Maximum number of failed reads that are remembered.
     const MISSED: usize = 16;
 
     /// Creates an empty record of the attempts of these actors.
@@ -175,7 +175,7 @@ impl Attempts {
                 *row = (outcome, 1, step.index());
             }
         }
-        // A call that goes through ends the series.
+        // A call that succeeds without an excuse ends the series of excused attempts.
         if let Some(key) = call.call.key.filter(|_| excuse.is_none() && !failed) {
             self.excused.remove(&key);
         }
@@ -212,14 +212,13 @@ impl Attempts {
         (is_direct && matches!(step.actor(), Actor::User | Actor::Environment)).then_some((attempt, shown))
     }
 
-    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         (self.changes.len() + self.excused.len() + self.missed.len()) * 2 * size_of::<(Digest, u64)>()
             + self.running.len() * 1_024
     }
 
-    /// Takes the call whose outcome a poll brings: the latest call of the session that the poll's arguments name, or
-    /// else the latest call without a session.
+    /// Removes and returns the call whose outcome a poll brings: the latest call of the session that the poll's
+    /// arguments name, or else the latest call without a session.
     fn brought_by(&mut self, poll: &Action<'_>) -> Option<Running> {
         let json = poll.arguments.as_ref().present().and_then(Arguments::json).unwrap_or_default();
         let named =
@@ -319,7 +318,7 @@ fn is_final(action: &Action<'_>) -> bool {
     .any(|phrase| text.contains(phrase))
 }
 
-/// Returns true if a command was stopped at a time limit, as opposed to a timeout of a remote service.
+/// Returns true if a command was stopped at a time limit. Only the timeout of a remote service is transient.
 fn is_time_limit(answer: &Facts, action: &Action<'_>) -> bool {
     let says_so = |text: &str| ["timeout", "timed out"].iter().any(|phrase| text.contains(phrase));
     let answered =

@@ -16,14 +16,14 @@ pub(crate) struct Baseline {
 }
 
 impl Baseline {
-    /// The maximum number of failures remembered.
+    /// Maximum number of failures remembered.
     const MOST: usize = 256;
 
-    /// Takes an attempt, and returns true if it is a check that also fails without the changes.
+    /// Records an attempt, and returns true if it is a check that also fails without the changes.
     pub(crate) fn excuses(&mut self, attempt: &Attempt) -> bool {
         let (call, failure) = (&attempt.call.call, attempt.failure());
         let check = call.parts.iter().rfind(|part| part.check.is_some());
-        // If a check at the end of the line failed, the commands before it went through.
+        // If the last command of the line is a check, its failure does not mean that the revert failed.
         let went_through = failure.is_none() || call.parts.last().is_some_and(|last| last.check.is_some());
         for part in call.parts.iter().filter(|part| part.does == Does::Write) {
             self.reverted = went_through && part.undo == Undo::Reverts;
@@ -37,7 +37,6 @@ impl Baseline {
         self.reverted || self.known.contains(&key)
     }
 
-    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         self.known.len() * 2 * size_of::<Digest>()
     }

@@ -86,7 +86,7 @@ impl Undo {
     }
 }
 
-/// The maximum length of a command in a message.
+/// Maximum length of a command in a message, in characters.
 const SHOWN: usize = 60;
 
 /// Returns a command as messages show it, after the variables that are set for it. In a long command, paths are
@@ -114,7 +114,7 @@ fn shown(command: &Command<'_>) -> Box<str> {
 }
 
 impl Part {
-    /// Returns true if it only prepares what follows on the line.
+    /// Returns true if it only prepares for other commands on the line.
     pub(crate) fn prepares(&self) -> bool {
         matches!(&*self.program, "chmod" | "cp" | "git add" | "ln" | "mkdir" | "mv" | "rm" | "touch")
     }
@@ -170,14 +170,14 @@ impl Call {
         }
     }
 
-    /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs. The key is only
-    /// the directory that it enters.
+    /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs, otherwise it
+    /// reads. A line that only sets variables writes. The key covers only the directory that the line enters.
     pub(crate) fn of_line(line: &str, tool: &str) -> Self {
         shell::commands(line, |commands| {
             let first = commands.first();
             let is_own = first.is_some_and(|first| first.program() == tool)
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
-            // If the line calls the tool by its own name, what follows its first command is text.
+            // If the line calls the tool by its own name, the rest of the line is text, not commands.
             let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
             let (mut parts, mut text): (Vec<Part>, _) =
                 (Vec::with_capacity(4), String::with_capacity(line.len()));
@@ -257,7 +257,6 @@ impl Call {
                 parts,
                 target,
                 text,
-                // The directory that it enters: `cd src && make`.
                 key: Some(entered),
                 assigned,
             }
@@ -310,7 +309,7 @@ fn append_words(text: &mut String, words: &str) {
         }
         text.push_str(word);
     };
-    // Most are one word.
+    // Fast path: most texts are one word.
     if !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_graphic()) {
         add(words);
     } else {
@@ -325,7 +324,7 @@ fn own_file(command: &Command<'_>) -> Option<String> {
     target_of(command).map(|path| last_part(path).to_lowercase()).or(unnamed)
 }
 
-/// Returns the file that a command is about: the one it writes, else its first word that looks like a path.
+/// Returns the file that a command is about: the one it writes, else its first argument that looks like a path.
 fn target_of<'c>(command: &'c Command<'_>) -> Option<&'c str> {
     command.writes.as_deref().or_else(|| command.arguments().find(|word| is_path(word)))
 }

@@ -5,7 +5,7 @@ use crate::json::{Json, Kind};
 use crate::names::named;
 use crate::trace::first_chars;
 
-/// Characters of an answer that are searched for a rejection.
+/// Number of leading characters of an answer that are searched for a rejection.
 pub(crate) const HEAD: usize = 300;
 
 /// Phrases with which harnesses reject a call instead of passing it to its tool.
@@ -50,7 +50,7 @@ named! {
     }
 }
 
-/// The rule for one call.
+/// Decides whether a call is malformed.
 #[derive(Debug, Clone)]
 pub(crate) struct CallRules {
     rejections: Phrases,
@@ -100,7 +100,7 @@ pub(crate) enum Written {
 }
 
 impl Written {
-    /// Classifies the text of a model.
+    /// Classifies a text as the model wrote it.
     pub(crate) fn of_text(text: &str) -> Self {
         let mut json = Json::new(text.as_bytes());
         match json.kind() {
@@ -112,7 +112,7 @@ impl Written {
         }
     }
 
-    /// Classifies the arguments of a trace, in which a text that is not JSON is a string, and null means none.
+    /// Classifies recorded arguments. In a trace, arguments that are not JSON are a JSON string, and null means none.
     pub(crate) fn of_recorded(json: &str) -> Self {
         match Self::of_text(json) {
             Self::NotAnObject if json.trim() == "null" => Self::Object,

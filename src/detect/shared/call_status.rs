@@ -44,7 +44,8 @@ impl Call {
         let named: Vec<&Part> = candidates.filter(|part| blames(part)).collect();
         // In `make clean && make`, the check is more likely to have failed.
         let named = named.iter().find(|part| part.check.is_some()).or(named.first()).copied();
-        // A shell runs the lines before the one that it cannot parse.
+        // A shell runs the lines before the one that it cannot parse, so only an error in line 1 means that nothing
+        // ran.
         let is_first = || is_unparsed(line) && line.contains(" line 1: ");
         let named = named.or_else(|| self.parts.first().filter(|_| is_first()));
         // `Main.java:3: error: …` of `javac Main.java; java Main`

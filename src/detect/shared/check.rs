@@ -4,7 +4,7 @@ use super::does::subcommand_of;
 use super::lexicon::Meaning;
 use super::shell::{Command, last_part};
 
-/// Kinds of checks, ordered from the one that says least about the code being worked on to the one that says most.
+/// Kinds of checks, in the order of how much they say about the code being worked on, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Check {
     /// Code given on the command line.

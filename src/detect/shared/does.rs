@@ -102,7 +102,7 @@ impl Does {
     }
 }
 
-/// Returns true for an argument that makes `curl` send data or ask for a change.
+/// Returns true if an argument makes `curl` send data or request a change.
 fn sends(argument: &str) -> bool {
     let method = argument.strip_prefix("-X").unwrap_or(argument);
     matches!(method, "DELETE" | "PATCH" | "POST" | "PUT")
@@ -159,7 +159,7 @@ pub(super) fn subcommand_of<'c>(command: &'c Command<'_>, meaning: Meaning) -> O
     command.subcommand().filter(|word| meaning.is(Meaning::SUBCOMMANDED) && !runs_file(word))
 }
 
-/// The longest name of a program, in bytes; longer words are not names.
+/// Maximum length of a program's name, in bytes. Longer words are not names.
 const LONGEST: usize = 60;
 
 /// Returns the program of a simple command in the form that rules use, with the subcommand if that decides what

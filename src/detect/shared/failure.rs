@@ -38,18 +38,18 @@ pub(crate) struct Failure {
     pub(crate) line: String,
     /// Whether a recorded flag, exit code or error type says that it failed, rather than the text of the answer.
     pub(crate) recorded: bool,
-    /// Whether a flag says so, such as the one that a harness sets when it refuses a call.
+    /// Whether a recorded flag says that it failed, such as the one that a harness sets when it refuses a call.
     pub(crate) is_flagged: bool,
     /// Whether another command on the line printed something first: part of the call may have been useful.
     pub(crate) is_partial: bool,
-    /// Set if the failure is a test's or linter's report on the code being worked on.
+    /// Set if the failure is the report of a test or linter on the code being worked on.
     pub(crate) report: Option<Report>,
 }
 
 /// How a test or linter reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// It tells what failed.
+    /// It says what failed.
     Told,
     /// It only counts failures.
     Counted,
@@ -78,7 +78,7 @@ pub(crate) enum FailureKind {
     Other,
 }
 
-/// The exit code of `xargs` if a command that it ran did not end with 0.
+/// The exit code of `xargs` if a command that it ran failed.
 const XARGS: i64 = 123;
 
 impl Failure {
@@ -158,7 +158,7 @@ impl Failure {
         };
         let only_counts = is_report && details.is_empty() && told.iter().all(|line| COUNTS.is_match(line));
         let diagnoses = || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line));
-        // The output of a linter without a stated cause is taken for a list of its findings, whatever its format.
+        // If the output of a linter states no cause, it is taken as a list of findings, whatever its format.
         let last_check = call.parts.iter().rev().find_map(|part| part.check);
         let lists = last_check == Some(Check::Form) && kind == FailureKind::Other && !all.is_empty();
         let report = if is_report && all_passed(call, &all) {
@@ -191,7 +191,7 @@ impl Failure {
         is_unparsed(&self.line)
     }
 
-    /// Returns true if Windows PowerShell does not know `&&`. It says so in the language of the system.
+    /// Returns true if Windows PowerShell rejected `&&`. Its message is localized, but the error id is not.
     pub(crate) fn has_unknown_separator(&self) -> bool {
         ["not a valid statement separator", ": InvalidEndOfLine"].iter().any(|part| self.line.contains(part))
     }
@@ -217,7 +217,7 @@ impl Failure {
         matches!(&self.kind, FailureKind::Missing(name) if name == program)
     }
 
-    /// Returns true if the shell says that it did not find the program.
+    /// Returns true if the shell says that it did not find the program, and nothing else was printed first.
     pub(crate) fn is_of_shell(&self) -> bool {
         const SHELLS: [&str; 5] = ["/bin/bash: ", "/bin/sh: ", "bash: ", "sh: ", "zsh: "];
         self.report.is_none()
@@ -241,7 +241,7 @@ fn all_passed(call: &Call, all: &[&str]) -> bool {
     checks.next() == Some(Check::Tests) && checks.next().is_none() && !all.iter().any(|line| fails(line))
 }
 
-/// Returns true if a call sends an interrupt: the command that it stops was meant to end.
+/// Returns true if a call sends an interrupt. The command was meant to end, so its error status is not a failure.
 fn interrupts(action: &Action<'_>) -> bool {
     let mut interrupts = false;
     each_text(action, |_, text, _| interrupts |= matches!(text, "\u{3}" | "^C" | "C-c" | "ctrl+c"));

@@ -10,10 +10,10 @@ use super::failure_phrases::{
 use super::phrases::Pattern;
 use crate::trace::first_chars;
 
-/// The longest line that can state a failure, in bytes.
+/// Maximum length of a line that can state a failure, in bytes.
 const LONGEST: usize = 400;
 
-/// The longest output, in lines, whose last lines may say what failed in unknown words.
+/// Maximum number of lines of an output whose last lines may state the failure in unknown words.
 const SILENT: usize = 3;
 
 /// Returns true if a line says that something failed. A line that the command itself contains does not count.
@@ -54,7 +54,7 @@ pub(super) fn names_itself(line: &str, call: &Call) -> bool {
     name.is_some_and(|name| call.is_shell && call.parts.iter().any(|part| part.name() == name))
 }
 
-/// Returns the lines of a failed answer that tell what failed, at most eight.
+/// Returns the lines of a failed answer that say what failed, at most eight.
 pub(super) fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
     let traceback = all.iter().rposition(|line| line.starts_with("Traceback (most recent"));
     if let Some(at) = traceback {
@@ -77,7 +77,7 @@ pub(super) fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<
     told
 }
 
-/// Returns true if a line is the usage of a program, printed with its error: it tells no cause.
+/// Returns true if a line is a usage message printed next to an error. It does not state the cause.
 pub(super) fn is_usage(line: &str, told: &[&str]) -> bool {
     first_chars(line, 6).eq_ignore_ascii_case("usage:") && told.iter().any(|line| line.starts_with("Error"))
 }
@@ -103,7 +103,7 @@ pub(super) fn quoted<'a>(
     let rest = if told.iter().all(|line| PACKAGE.is_match(line)) { all } else { &[] };
     let said = told.iter().chain(rest).find(|line| !is_rule(line)).or(told.first());
     let line = cause.or_else(|| all.iter().find_map(|line| failed_test(line))).or(said.copied());
-    // The command before it is known: `Command '[…]' timed out after 60 seconds`.
+    // The message names the command, so only the end is quoted: `Command '[…]' timed out after 60 seconds`.
     let mut lines = line.iter().chain(all);
     let timed_out =
         lines.find_map(|line| line.get(line.rfind("timed out")?..)?.split('<').next()).filter(|_| killed);
@@ -121,7 +121,7 @@ pub(super) fn quoted<'a>(
     let next = all.iter().skip_while(|other| **other != line).nth(1).filter(|_| line.ends_with(':'));
     Some(match next {
         Some(next) => format!("{untimed} {next}").into(),
-        // A JSON string.
+        // Part of a JSON string: its quotes are escaped.
         None if !call.is_shell && untimed.contains("\\\"") => untimed.replace("\\\"", "\"").into(),
         None => Cow::Borrowed(untimed),
     })
@@ -134,7 +134,7 @@ fn failed_test(line: &str) -> Option<&str> {
     line.get("FAILED ::".len() + file.len()..)
 }
 
-/// Returns true if a line of a failed answer tells that something failed, or where.
+/// Returns true if a line of a failed answer says that something failed, or where.
 pub(super) fn tells(line: &str, call: &Call) -> bool {
     let may_be_red = || line.starts_with("E  ") || !line.is_ascii();
     (HINTS.occur_in(line.as_bytes()) || may_be_red() || names_itself(line, call))

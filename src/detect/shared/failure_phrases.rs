@@ -1,10 +1,10 @@
-//! How answers word failures.
+//! The phrases with which answers state failures.
 
 use std::sync::LazyLock;
 
 use super::phrases::{Hints, Pattern};
 
-/// A line that begins by stating a failure; `errors: 0` states none.
+/// A line that begins by stating a failure, unless `NONE` matches it: `errors: 0`.
 static STARTS: Pattern = Pattern::new(
     r"(?i)^\W{0,5}(?:(?:error|fatal|failed|failure|exception|err_\w+|npm error|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b|(?:npm )?err!)",
 );

@@ -18,7 +18,7 @@ use crate::trace::{Action, Arguments, Text, first_chars};
 /// `TAIL` bytes from its end for command lines and checks.
 const HEAD: usize = 400;
 pub(super) const TAIL: usize = 2_000;
-/// Bytes of the end that usually hold the last five lines.
+/// Number of bytes at the end of an answer that usually hold its last five lines.
 const END: usize = 500;
 
 /// Returns true if the text of an answer states a failure. The text that a reading call returns may contain anything,
@@ -71,8 +71,8 @@ pub(super) fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         || call.does == Does::Run && last.iter().take(4).any(|line| COUNTS.is_match(line))
 }
 
-/// Returns true if an answer holds the failures of a test report, but not its summary: a recorder cut it off, or
-/// `head` did.
+/// Returns true if an answer holds the failures of a test report, but not its summary, which a recorder or `head` cut
+/// off.
 fn is_cut_report(call: &Call, answer: Text<'_>, last: &[&str]) -> bool {
     let tests = call.parts.iter().any(|part| part.check == Some(Check::Tests));
     let holds = |header: &str| memchr::memmem::find(answer.spelling(), header.as_bytes()).is_some();
@@ -85,7 +85,7 @@ fn is_cut_report(call: &Call, answer: Text<'_>, last: &[&str]) -> bool {
 /// Returns true if the lines of a failed answer only say no: a test, search or comparison that fails without a
 /// complaint.
 ///
-/// Without an exit code in the answer, the call may not have run: a harness that refuses it says so at length.
+/// Without an exit code, a long answer does not count: it may be that of a harness that refused the call.
 pub(super) fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
     let compares = call.does == Does::Read && matches!(call.last_program(), "cmp" | "diff" | "git diff");
     if compares && all.iter().all(|line| !names_itself(line, call)) {
@@ -100,7 +100,7 @@ pub(super) fn answers_no(call: &Call, all: &[&str], has_code: bool) -> bool {
 }
 
 /// Returns true if the answer to a structured call begins with text from its arguments, as the answers of `finish` and
-/// `say` do.
+/// `say` do. Such text states no failure.
 pub(super) fn is_echo(call: &Call, action: &Action<'_>, answer: Text<'_>) -> bool {
     let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
     let head = answer.head(HEAD);
@@ -119,7 +119,7 @@ pub(super) fn was_aborted(answer: Text<'_>) -> bool {
     })
 }
 
-/// Returns true if the lines of a failed answer report that no test ran, and no error.
+/// Returns true if the lines of a failed answer say that no test ran, and count no failure or error.
 pub(super) fn ran_no_test(all: &[&str]) -> bool {
     all.iter().any(|line| NO_TESTS.is_match(line)) && !all.iter().any(|line| COUNTS.is_match(line))
 }
@@ -153,7 +153,7 @@ pub(crate) fn found_nothing(call: &Call, action: &Action<'_>) -> bool {
     only_reads || !is_empty && Meaning::of_any(words(program)).is(Meaning::FIND)
 }
 
-/// Returns true if a failed answer reports on files as a linter does, line by line.
+/// Returns true if at least two lines of a failed answer report on files, as those of a linter do.
 pub(crate) fn diagnoses(action: &Action<'_>) -> bool {
     let Some(answer) = action.observation.present() else { return false };
     lines(&without_colours(answer.head(TAIL))).filter(|line| DIAGNOSTIC.is_match(line)).nth(1).is_some()

@@ -58,7 +58,7 @@ pub(crate) struct History {
 #[derive(Debug, Default)]
 pub(crate) struct Lines(Vec<Said>);
 
-/// A line that stated a failure, and the latest call that it answered.
+/// A line that stated a failure, the latest call that it answered, and how often it came.
 #[derive(Debug)]
 pub(crate) struct Said {
     answer: Arc<Facts>,
@@ -74,7 +74,7 @@ fn commands(call: &Call) -> impl Iterator<Item = Digest> {
 }
 
 impl Past {
-    /// Returns true if the call went through after this number.
+    /// Returns true if the call went through after the attempt with this number.
     pub(crate) fn went_through_since(&self, number: u64) -> bool {
         self.went_through > number + 1
     }
@@ -95,7 +95,7 @@ impl Said {
 }
 
 impl Lines {
-    /// How many lines are remembered.
+    /// Maximum number of lines remembered.
     const MOST: usize = 8;
 
     /// Adds the line of a failed attempt. Lines with the same first 100 characters count as one.
@@ -116,15 +116,16 @@ impl Lines {
 }
 
 impl History {
-    /// How many attempts are remembered.
+    /// Maximum number of attempts remembered.
     const MOST: usize = 1_024;
-    /// How many calls and commands that went through are remembered. Only those among the latest attempts matter.
+    /// Maximum number of calls and commands remembered that did not fail. Loops span few attempts, so only the latest
+    /// matter.
     const SUCCESSES: usize = 32;
 
     /// Adds an attempt and returns it as it is remembered.
     ///
-    /// Two failures are the same if their program (of a tool or of a shell) and signature are equal and, for a call
-    /// that writes and runs no check, the file.
+    /// Two failures are the same if their programs and signatures are equal and, for calls that write and run no check,
+    /// their files. A tool and a program of a command line are never equal.
     pub(crate) fn add(&mut self, attempt: &Attempt) -> Past {
         let call = &attempt.call.call;
         let checks = call.parts.iter().any(|part| part.check.is_some());
@@ -181,7 +182,7 @@ impl History {
         past
     }
 
-    /// Adds the outcome of the latest attempt, which was not answered when it was added, and returns it.
+    /// Adds the outcome of the latest attempt, which was not answered when it was added, and returns the attempt.
     /// `None` if another attempt is the latest.
     pub(crate) fn answer(&mut self, attempt: &Attempt) -> Option<Past> {
         let past = self.past.back_mut().filter(|past| past.step == attempt.step)?;
@@ -236,7 +237,6 @@ impl History {
         std::iter::successors(Some(past), |past| self.at(past.same_row?))
     }
 
-    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         let digests = self.by_key.len() + self.by_failure.len() + self.outcomes.len();
         let lines: usize = self.said.values().map(|lines| lines.0.len()).sum();

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use crate::trace::TextMap;
 
-/// The lists that contain a word, one bit for each.
+/// The lists that contain a word, one bit for each list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Meaning(u64);
 
-/// Declares the lists. Words have at most 15 characters.
+/// Declares the lists. Words must be shorter than 16 bytes: `Lexicon::lengths` has one bit for each length.
 macro_rules! lists {
     ($($(#[$docs:meta])+ $name:ident: $words:literal;)+) => {
         #[expect(clippy::upper_case_acronyms, reason = "the names of the constants")]
@@ -56,7 +56,7 @@ lists! {
     FIND: "find glob grep search";
     /// In the name of a tool: it edits a file.
     EDIT: "append create edit insert patch replace write";
-    /// At the end of the name of an argument: it names what a call is about.
+    /// At the end of the name of an argument: its value identifies what a call is about.
     ID: "code email id key number path url";
     /// In the name of an argument: it identifies something other than the target of the call, such as the user.
     ASIDE: "account card customer method pay payment session timeout user";

@@ -1,5 +1,5 @@
-//! Finds looks that bring nothing new. A look is a call that only reads. It brings nothing new if it resembles an earlier
-//! look and all that it shows has been shown before.
+//! Finds looks that bring nothing new. A look is a call that only reads. It brings nothing new if it resembles an
+//! earlier look and all that it shows has been shown before.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,11 +28,11 @@ struct Look {
 
 impl Looks {
     const WINDOW: usize = 8;
-    /// The minimum similarity at which two command lines of one program count as looking at the same thing.
+    /// Minimum similarity at which two command lines of one program count as looking at the same thing.
     const LIKENESS: f64 = 0.3;
-    /// The longest answer, in bytes, that says next to nothing.
+    /// Maximum length, in bytes, of an answer that says next to nothing.
     const SHORT: usize = 24;
-    /// The longest answer, in bytes, whose lines are remembered.
+    /// Maximum length, in bytes, of an answer whose lines are remembered.
     const LONGEST: usize = 16_384;
 
     /// Records a look, and returns whether it brings nothing new: its answer says so, or it resembles earlier looks and
@@ -58,7 +58,7 @@ impl Looks {
         let idle = match like.as_slice() {
             _ if was_shown_before(answer) => true,
             [] => false,
-            // A structured call brings nothing new only if its answer is the same.
+            // A structured call brings nothing new only if its answer equals that of an earlier look.
             _ if !call.is_shell => {
                 like.iter().any(|like| attempt.outcome.is_some() && like.outcome == attempt.outcome)
             }
@@ -95,12 +95,10 @@ impl Looks {
         self.recent.truncate(1);
     }
 
-    /// Forgets all looks.
     pub(crate) fn clear(&mut self) {
         self.recent.clear();
     }
 
-    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         self.recent.iter().map(|look| look.answer.len() + 1_024).sum()
     }
@@ -122,7 +120,7 @@ fn line_digests(answer: &str) -> Vec<Digest> {
 struct Bigrams(DigestSet);
 
 impl Bigrams {
-    /// The greatest number of words compared.
+    /// Maximum number of words compared.
     const MOST: usize = 2_000;
 
     fn of(text: &str) -> Self {
@@ -156,17 +154,17 @@ pub(crate) struct ShownLines {
 struct ShownFile {
     first: Option<KeptText>,
     lines: DigestSet,
-    /// The numbers of the user's last request and of the action when the file was last shown.
+    /// The numbers of user requests and of actions when the file was last shown.
     seen: (u64, u64),
     /// Whether the file has been changed since then.
     changed: bool,
 }
 
 impl ShownLines {
-    /// The greatest number of files remembered.
+    /// Maximum number of files remembered.
     const FILES: usize = 64;
 
-    /// Notes that a file was changed. Files are identified by name, without folders.
+    /// Records that a file was changed. Files are identified by name, without folders.
     pub(crate) fn changed(&mut self, file: &str) {
         if let Some(known) = self.files.get_mut(&Self::key(file)) {
             known.changed = true;
@@ -178,7 +176,7 @@ impl ShownLines {
     }
 
     /// Records a read, and returns whether all that it shows of a file had already been shown since the user's last
-    /// request, or a short while ago. `now` holds the numbers of that request and of the action. After a change of
+    /// request, or a short while ago. `now` holds the numbers of user requests and of actions so far. After a change of
     /// the file, the first read that shows only known lines counts as a look at the change. Answers of at most 24
     /// bytes, and those of more than 16 KiB, are not compared.
     pub(crate) fn all(&mut self, attempt: &Attempt, action: &Action<'_>, now: (u64, u64)) -> bool {
@@ -217,7 +215,6 @@ impl ShownLines {
         all && !std::mem::take(&mut known.changed)
     }
 
-    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         let file = |file: &ShownFile| {
             file.first.as_ref().map_or(0, KeptText::len) + file.lines.len() * 2 * size_of::<Digest>()
@@ -226,8 +223,8 @@ impl ShownLines {
     }
 }
 
-/// Returns true if the agent should still know what it saw `then`: since the user's last request, or at most
-/// 30 actions ago. Each moment holds the numbers of a request and of an action.
+/// Returns true if the agent should still know what it saw `then`: since the user's last request, or at most 30 actions
+/// ago. Both arguments hold numbers of requests and of actions.
 fn is_recent(then: (u64, u64), now: (u64, u64)) -> bool {
     then.0 == now.0 || now.1 - then.1 <= 30
 }

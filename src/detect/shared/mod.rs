@@ -183,7 +183,7 @@ impl fmt::Display for Shown {
             return write!(f, "`{name}: {}`", excerpt(line, 60));
         }
         if let Some(json) = self.given.as_deref().map(canonical_text).filter(|json| json != "{}") {
-            // The only argument is a query, or code.
+            // A single text is a query or code, so the name of its argument says nothing.
             if let Some(text) = sole_text(&json) {
                 return write!(f, "`{name}: {}`", excerpt(&text, 60));
             }
@@ -272,7 +272,7 @@ pub(super) fn quoted(name: &str) -> &str {
     first_chars(name.trim(), 80)
 }
 
-/// Finds the steps at which progress increases. Each begins a new segment.
+/// Finds the steps at which progress increases. Each begins a new segment, in which rules count from zero.
 #[derive(Debug, Default)]
 pub(super) struct ProgressTracker {
     before: Option<f64>,

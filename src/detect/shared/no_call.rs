@@ -22,10 +22,10 @@ const HEAD: usize = 300;
 /// code that a user pasted.
 const REFUSAL_HEAD: usize = 200;
 
-/// How many times a message must already have arrived for the next arrival to be a nudge.
+/// Number of times that a message must already have arrived for the next arrival to be a nudge.
 const NUDGE_AFTER: u32 = 2;
 
-/// The minimum number of words in a nudge. Users say "yes" and "continue" again and again.
+/// Minimum number of words in a nudge. Shorter ones, such as "yes" and "continue", often come from users.
 const NUDGE_WORDS: usize = 8;
 
 /// How harnesses refuse a turn: no call, too many, or one that could not be read.
@@ -46,9 +46,9 @@ const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
 /// A turn without a call that the harness answered.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Attempt<'a> {
-    /// The agent's message, or the answer if the message was not recorded.
+    /// The step of the agent's message, or of the answer if the message was not recorded.
     pub(crate) step: u64,
-    /// The answer.
+    /// The step of the answer.
     pub(crate) last: u64,
     /// Digest of the beginning and the length of the answer or, for a refusal, of its beginning with digits masked.
     /// It is equal for answers from the same template.
@@ -66,7 +66,8 @@ pub(crate) struct Attempt<'a> {
 /// Finds attempts without a call, step by step and in constant memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NoCall {
-    /// Whether an earlier step has an actor other than the system. The first such message is the task, not a refusal.
+    /// Whether any earlier step has an actor other than the system. The first message of such an actor is the task, so
+    /// it is not a refusal.
     begun: bool,
     /// The turn of the agent's last action.
     acted: Option<u64>,
@@ -79,7 +80,7 @@ pub(crate) struct NoCall {
 }
 
 impl NoCall {
-    /// Takes the next step of the trace, a message or an action. Returns the attempt that the step answers.
+    /// Processes the next step of the trace. Returns the attempt that it answers, if it does.
     pub(crate) fn observe<'a>(&mut self, step: &Step<'a>) -> Option<Attempt<'a>> {
         let (begun, spoken) = (self.begun, self.spoken.take());
         self.begun |= step.actor() != Actor::System;

@@ -7,7 +7,7 @@ use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Captures, NoExpand, Regex, RegexBuilder};
 
-/// Phrases that match anywhere in a text, without case.
+/// Phrases that match anywhere in a text, ignoring case.
 #[derive(Debug, Clone)]
 pub(in crate::detect) struct Phrases {
     searcher: Option<AhoCorasick>,
@@ -22,7 +22,7 @@ impl Phrases {
         Self { has_case: phrases.iter().any(|phrase| phrase.contains(has_case)), searcher: searcher(phrases) }
     }
 
-    /// Returns true if the text contains one of them.
+    /// Returns true if the text contains one of the phrases.
     pub(in crate::detect) fn occur_in(&self, text: &str) -> bool {
         self.searcher.as_ref().is_some_and(|searcher| {
             if self.has_case { searcher.is_match(&text.to_lowercase()) } else { searcher.is_match(text) }
@@ -58,7 +58,7 @@ impl Pattern {
         Self { text, others: &[], compiled: OnceLock::new() }
     }
 
-    /// Matches where one of these does, in one pass.
+    /// Creates a pattern that matches where any of these does, in one pass.
     pub(crate) const fn any_of(patterns: &'static [&'static Self]) -> Self {
         Self { text: "", others: patterns, compiled: OnceLock::new() }
     }
@@ -108,7 +108,7 @@ impl Pattern {
     }
 }
 
-/// Parts of phrases that most texts lack. The search runs at memory speed and is case-sensitive.
+/// A fast, case-sensitive search for parts of phrases, to skip the many texts that contain none.
 #[derive(Debug)]
 pub(crate) struct Hints(Option<Searcher>);
 
@@ -117,7 +117,7 @@ impl Hints {
         Self(Searcher::new(parts))
     }
 
-    /// Returns the lines of a text that contain one of them; all lines without a searcher.
+    /// Returns the lines of a text that contain one of the parts; all lines if no searcher could be built.
     pub(crate) fn lines_in<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let mut rest = text;
         std::iter::from_fn(move || {
@@ -135,7 +135,7 @@ impl Hints {
         })
     }
 
-    /// Returns true if the bytes contain one of them; always true without a searcher.
+    /// Returns true if the bytes contain one of the parts, or if no searcher could be built.
     pub(crate) fn occur_in(&self, bytes: &[u8]) -> bool {
         self.0.as_ref().is_none_or(|searcher| searcher.find(bytes).is_some())
     }

@@ -1,4 +1,4 @@
-//! Polling calls and transient failures, which rules pass over.
+//! Polling calls and transient failures, which rules skip.
 
 use std::sync::OnceLock;
 
@@ -11,8 +11,8 @@ use crate::trace::{Action, Arguments, Digest, Digests, fold_name};
 
 /// A call that is meant to be repeated: any call of a tool, or a call in which one argument has certain values.
 ///
-/// In JSON: the name alone, or `{"tool", "argument", "values"}`, where a value of null stands for an argument
-/// that is not given. If the text of the arguments is not known, the name decides.
+/// In JSON: the name alone, or `{"tool", "argument", "values"}`, where a value of null stands for an argument that is
+/// not given. If the text of the arguments is not known, the name alone decides.
 ///
 /// ```
 /// use serde_json::json;
@@ -78,7 +78,7 @@ impl PollingCall {
         }
     }
 
-    /// Returns true if a call is one of these.
+    /// Returns true if a call is one of those that this describes.
     fn matches(&self, action: &Action<'_>) -> bool {
         if fold_name(self.name()) != fold_name(action.name) {
             return false;

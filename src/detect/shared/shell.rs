@@ -1,7 +1,7 @@
 //! Command lines: which simple commands a line holds, and their words. Nothing is expanded.
 //!
-//! Unlike the `shlex` family, which yields words only, it splits a line at `;`, `|`, `&` and line ends, and keeps
-//! here-documents and redirections out of the words. Any text is accepted.
+//! Unlike the `shlex` family, which yields words only, this module splits a line at `;`, `|`, `&` and line ends, and
+//! keeps here-documents and redirections out of the words. Any text is accepted.
 
 use std::borrow::Cow;
 
@@ -231,7 +231,7 @@ impl<'l> Lexer<'l> {
         self.rest = self.after(bytes);
     }
 
-    /// Takes the character after a backslash. Before an ASCII letter or digit, as in a Windows path, keeps the
+    /// Reads the character after a backslash. Before an ASCII letter or digit, as in a Windows path, keeps the
     /// backslash.
     fn escaped(&mut self) {
         if self.after(1).starts_with(|c: char| c.is_ascii_alphanumeric()) {
@@ -269,8 +269,8 @@ impl<'l> Lexer<'l> {
         }
     }
 
-    /// Takes a PowerShell here-string: the text between `@'` or `@"` at the end of a line and `'@` or `"@` at the
-    /// start of a later one. Returns false if there is none.
+    /// Reads a PowerShell here-string: the text between `@'` or `@"` at the end of a line and `'@` or `"@` at the start
+    /// of a later one. Returns false if there is none.
     fn here_string(&mut self) -> bool {
         let Some(quote) = self.after(1).chars().next().filter(|c| matches!(c, '\'' | '"')) else {
             return false;
@@ -285,7 +285,7 @@ impl<'l> Lexer<'l> {
         true
     }
 
-    /// Takes a `$(…)` unchanged.
+    /// Adds a `$(…)` to the word unchanged: the commands in it are not read.
     fn substitution(&mut self) {
         let mut depth = 0_usize;
         let end = self.rest.find(|c| {
@@ -297,7 +297,7 @@ impl<'l> Lexer<'l> {
 
     /// Reads the operator of `>file`, `2>&1`, `<<END` and the like.
     fn redirection(&mut self) {
-        // The number of a stream that is redirected is not a word.
+        // A number directly before the operator names the stream, as in `2>`. It is not a word.
         let is_stream = |word: &Word<'_>| word.as_str().bytes().all(|byte| byte.is_ascii_digit());
         let stream = self.word.take_if(|word| is_stream(word));
         self.end_word();
@@ -354,7 +354,7 @@ impl<'l> Lexer<'l> {
         self.commands.push(command);
     }
 
-    /// Takes the texts of the here-documents that begin at this line.
+    /// Reads the texts of the here-documents that begin at this line.
     fn heredocs(&mut self) {
         for (number, end) in std::mem::take(&mut self.awaited) {
             let (text, mut length) = (self.rest, 0);

@@ -12,7 +12,7 @@ struct Wrapper {
     subcommand: &'static [&'static str],
     /// Options that take a value.
     valued: &'static [&'static str],
-    /// The number of their own words after the options.
+    /// Number of words after the options that belong to the wrapper, such as the time limit of `timeout`.
     words: usize,
 }
 
@@ -97,7 +97,7 @@ impl Wrapper {
             && !(name == "command" && after.first().is_some_and(|next| next.starts_with('-')))
     }
 
-    /// Returns how many of the words after its name are its own.
+    /// Returns how many of the words after its name belong to the wrapper.
     fn own_words(&self, words: &[Cow<'_, str>]) -> usize {
         let mut own = self.subcommand.len();
         while let Some(option) = words.get(own).filter(|word| word.starts_with('-')) {

@@ -15,7 +15,7 @@ static WRAPPING: Pattern = Pattern::new(
 static WITHHELD: Pattern = Pattern::new(
     r"(?i)^\W{0,2}(?:(?:old |earlier |previous )?(?:tool (?:result|output|use)s?|environment output)(?: content)?:? (?:\(\d+ lines )?(?:was |were |has been |have been )?(?:cleared|removed|omitted|elided|compacted)|compacted history|masked>$)",
 );
-/// Words with which a tool refuses to show again what it has shown.
+/// Words with which a tool refuses to show something again.
 static SHOWN_BEFORE: Pattern = Pattern::new(r"(?i)^\W{0,2}(?:file unchanged since|already read\b)");
 static SHOWN_HINTS: LazyLock<Hints> = LazyLock::new(|| {
     Hints::new(["nchanged since", "NCHANGED SINCE", "lready read", "LREADY READ", "lready Read"])
@@ -28,7 +28,7 @@ static EXIT_CODE: Pattern = Pattern::new(
 #[rustfmt::skip]
 static EXIT_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["eturncode>", "ETURNCODE>", "xit code", "xit Code",
     "XIT CODE", "xit status", "xit Status", "XIT STATUS", "xited with code", "XITED WITH CODE", "rc="]));
-/// Volatile parts of an answer, at the start of a text.
+/// Volatile parts of an answer. Matches only at the start of a text; [`mask`] tries each position where one may begin.
 static VARYING: Pattern = Pattern::new(
     r"(?ix)^(?:
     \b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b | \b0x[0-9a-f]+\b | \b[0-9a-f]{7,40}\b | \b\d{10,}\b
@@ -37,14 +37,14 @@ static VARYING: Pattern = Pattern::new(
     | /(?:private/)?(?:tmp|var/folders)/[\w.+/-]+
     | \b(?:pid|port|session|request|trace|tokens?)[\x20=:\#]+[\w-]*\d[\w-]*)",
 );
-/// Numbers, and what they count if that matters.
+/// Numbers. Those that count tests or failures match with a group, so [`Pattern::mask`] keeps them.
 static NUMBERS: Pattern =
     Pattern::new(r"(?i)\d+(?:[.,]\d+)*( (?:failed|passed|errors?|failures?|tests?|problems?)\b)?");
 
-/// How many bytes of the beginning and of the end of an answer are compared.
+/// Maximum number of bytes compared at the beginning and at the end of an answer.
 const COMPARED: usize = 2_000;
 
-/// Removes the colours of a terminal, also those that lost their escape character: `[31m`.
+/// Removes the colour codes of a terminal, including those that lost their escape character: `[31m`.
 pub(crate) fn without_colours(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains('\u{1b}') && !text.contains("[0m") {
         return text;
@@ -150,7 +150,7 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Finds the places of a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words
+/// Finds the positions in a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words
 /// that begin with a digit, seven hexadecimal digits, or two letters of a name such as `pid`. One bit for each byte,
 /// lowest first.
 fn starts_of(text: &[u8]) -> Vec<u64> {

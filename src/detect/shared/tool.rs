@@ -28,7 +28,7 @@ thread_local! {
 }
 
 impl Tool {
-    /// The maximum number of names cached per thread.
+    /// Maximum number of names cached per thread.
     const MOST: usize = 256;
 
     pub(crate) fn of(name: &str, digest: Digest) -> Self {

@@ -9,7 +9,7 @@ use super::phrases::searcher;
 use crate::error::{Error, Result};
 use crate::trace::{Action, Arguments, Status};
 
-/// How many characters of an observation are searched.
+/// Number of leading characters of an observation that are searched.
 const HEAD: usize = 300;
 
 /// The rules for transient errors. The default rules cover common timeouts, rate limits, server errors and
@@ -32,7 +32,7 @@ pub struct TransientRules {
     /// Structured error types, compared ignoring case, `_`, `-` and spaces. An action matches if its error type
     /// contains one of them.
     pub error_types: Vec<String>,
-    /// Numbers that match where they stand alone.
+    /// Numbers, such as HTTP status codes. They match only where they are not part of a longer number.
     pub codes: Vec<u32>,
     /// Phrases that match anywhere, ignoring ASCII case.
     pub phrases: Vec<String>,
@@ -129,7 +129,7 @@ impl Matcher {
     }
 }
 
-/// Returns true if the number at these bytes adjoins no digit, not even across a single `.` or `,`.
+/// Returns true if no digit is adjacent to the number at these bytes, not even across a single `.` or `,`.
 fn stands_alone(text: &[u8], start: usize, end: usize) -> bool {
     let digit = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(u8::is_ascii_digit);
     let mark = |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|byte| b".,".contains(byte));

@@ -4,12 +4,12 @@ use super::arguments::names_value;
 use super::phrases::Pattern;
 use crate::trace::{Action, Actor, Event, Step};
 
-/// A message that asks for nothing.
+/// A message that asks for nothing, so it does not count as one of the user's messages.
 static COURTESY: Pattern = Pattern::new(
     r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
 );
 
-/// The maximum number of bytes of a message that are kept.
+/// Maximum number of bytes of a message that are kept.
 const REMEMBERED: usize = 2_000;
 
 /// The messages of the user so far.
@@ -20,7 +20,7 @@ pub(crate) struct UserSays {
     /// The step of the last of them.
     pub(crate) latest: u64,
     text: Vec<u8>,
-    /// Whether the user stopped the agent. Callers must clear it when the agent continues.
+    /// Whether the user or the harness stopped the agent. Callers must clear it when the agent continues.
     pub(crate) stopped: bool,
     /// Whether the last step is a message that sums up a session whose earlier messages are gone.
     pub(crate) resumes: bool,
@@ -32,7 +32,6 @@ const STOPS: [&str; 3] = ["[Request interrupted by user", "<turn_aborted>", "Req
 const RESUMES: &str = "This session is being continued from a previous conversation";
 
 impl UserSays {
-    /// Takes the next step.
     pub(crate) fn observe(&mut self, step: &Step<'_>) {
         self.resumes = false;
         let Event::Message(text) = step.event() else { return };
@@ -49,7 +48,7 @@ impl UserSays {
         self.text.extend_from_slice(text.start(REMEMBERED));
     }
 
-    /// Returns true if the last of these messages names a value with a digit from the arguments.
+    /// Returns true if the last of these messages names a value of the arguments that has a digit.
     pub(crate) fn gave(&self, action: &Action<'_>) -> bool {
         names_value(action, &self.text)
     }
@@ -59,7 +58,6 @@ impl UserSays {
         file.contains('.') && memchr::memmem::find(&self.text, file.as_bytes()).is_some()
     }
 
-    /// Returns an estimate of the bytes held.
     pub(crate) fn memory(&self) -> usize {
         self.text.capacity()
     }

@@ -14,8 +14,8 @@ use crate::trace::{Action, Provenance, Status};
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    /// What failed and changed since any check last passed, and since a check of the work last passed: a test,
-    /// build or linter, or a script that the agent wrote.
+    /// Failures and changes since any check last passed, and since a check of the work did: a test, build or linter, or
+    /// a script that the agent wrote.
     all: Since,
     work: Since,
     pub(super) any_failed: bool,
@@ -43,12 +43,12 @@ struct FailedCheck {
     check: Check,
     shown: Shown,
     line: String,
-    /// Whether its program was found.
+    /// Whether its program was found. If not, the message says that the check could not run.
     ran: bool,
 }
 
 impl Checks {
-    /// Returns true if a part is a linter: it reports on files line by line, or has done so.
+    /// Returns true if the program of a part is a linter: it fails with reports on files now, or has done so.
     pub(super) fn is_linter(&mut self, part: &Part, failed: bool, action: &Action<'_>) -> bool {
         if failed && diagnoses(action) {
             self.linters.insert(Arc::clone(&part.program));
@@ -56,7 +56,7 @@ impl Checks {
         self.linters.contains(&part.program)
     }
 
-    /// Notes what an attempt changed and checked. Returns whether its check passed.
+    /// Records the changes and the check of an attempt. Returns whether the check passed.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) -> bool {
         let failure = attempt.failure().filter(|failure| failure.report != Some(Report::Passed));
         let without_changes = self.baseline.excuses(attempt);
@@ -74,7 +74,8 @@ impl Checks {
             }
             self.scripts.extend(part.script.clone());
         }
-        // A snippet that writes files is not a check, unless it also asserts something or ends with a status.
+        // A snippet that writes files is not a check. If it also asserts something or ends with a status, its success
+        // clears the failed snippets of its program.
         let text = &attempt.call.call.text;
         if told.check.is_none()
             && told.does == Does::Write
@@ -102,7 +103,7 @@ impl Checks {
             match failure {
                 // A snippet may print an error on purpose.
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
-                // A script may use its exit code alone to report a result.
+                // A script may report a result by its exit code, so a failure without a message does not count.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
                 Some(_) if without_changes => {
                     since.failed.retain(|failed| failed.program != told.program);
@@ -125,7 +126,7 @@ impl Checks {
                 None if passed && check == Check::Form => {
                     since.failed.retain(|failed| failed.check != Check::Form);
                 }
-                // A build says nothing about tests.
+                // A passing build says nothing about tests, and clears everything else.
                 None if passed && check == Check::Build => {
                     since.failed.retain(|failed| failed.check == Check::Tests);
                 }
@@ -136,8 +137,8 @@ impl Checks {
         passed
     }
 
-    /// Returns the failed checks that no later check cleared, if a source file was changed before the last of
-    /// them. None if the user stopped the agent after it changed something to clear them.
+    /// Returns the failed checks that no later check cleared, if a source file was changed before the last of them.
+    /// Returns none if the agent was stopped after it changed something to fix them.
     fn failing(&self, is_stopped: bool) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")
@@ -164,7 +165,6 @@ impl Checks {
         Some(finding((first.step, last.step), OpenReason::FailedCheck, &last.program, count, message))
     }
 
-    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         let failed = self.all.failed.len() + self.work.failed.len();
         let files = self.all.changed.len() + self.work.changed.len() + self.files.len() + self.scripts.len();

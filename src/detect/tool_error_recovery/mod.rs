@@ -50,8 +50,9 @@ pub struct ToolErrorRecoveryConfig {
     pub definition: RecoveryDefinition,
     /// Recovery rate below which a run is flagged (`rate`); in (0, 1].
     pub threshold: f64,
-    /// The least number of turns with failed look-ups by one tool, or of failures at the end of the run, that leaves
-    /// a goal open (`goals`); at least 2. Two failures of the same look-up always do.
+    /// Minimum number of turns with failed look-ups by one tool, of failed calls at the end of the run, or of failed
+    /// tries before the agent was stopped, that leaves a goal open (`goals`); at least 2. For the same look-up, or
+    /// another call if the agent was not stopped, two failed turns are enough.
     pub min_attempts: u64,
     /// Whether the recovery rate treats each program run in a shell as a separate tool.
     pub by_program: bool,
@@ -148,7 +149,7 @@ named! {
         PassedOver = "passed_over",
         /// A change was rejected because of its format and never sent again.
         NeverSent = "never_sent",
-        /// The run ends in failures.
+        /// The run ends with several failed calls in a row.
         EndsFailing = "ends_failing",
     }
 }
@@ -164,8 +165,8 @@ pub struct ToolError {
     pub recovered_by: Option<u64>,
     /// Number of later calls of the tool, up to and including the recovering one; without one, of all later calls.
     pub attempts: u64,
-    /// Whether the arguments of the recovering call differ from those of the failed one; `None` if there is no
-    /// recovering call, or if the arguments of either were not recorded.
+    /// Whether the arguments of the recovering call differ from those of the failed one; `None` if no call recovered
+    /// it, or if the arguments of either were not recorded.
     pub changed_arguments: Option<bool>,
     /// Whether the tool was never called again.
     pub abandoned: bool,
@@ -233,7 +234,7 @@ impl Recovery {
         let call = &attempt.call.call;
         let kind = attempt.failure().map(|failure| &failure.kind);
         let failed = kind.is_some();
-        // A command that waits for something may be stopped at a time limit.
+        // A command that waits for something may be stopped at a time limit. That opens no goal.
         let is_wait = kind == Some(&FailureKind::Killed) && attempt.excuse == Some(Excuse::Waiting);
         let is_note = call.does == Does::Note && action.status != Status::Error;
         // The part that the answer is attributed to: the one that failed, else the last check, else the last part that

@@ -9,9 +9,9 @@ use crate::detect::finding::Finding;
 use crate::detect::shared::{Call, Meaning, NoCall, each_text, quoted, words};
 use crate::trace::{Action, Actor, Digest, DigestSet, Event, Step};
 
-/// The fewest lines that distinguish a change from others.
+/// Minimum number of lines by which a change can be distinguished from others.
 const LINES: usize = 5;
-/// The fewest bytes of a line that counts: shorter ones are too common.
+/// Minimum length of a line that counts, in bytes. Shorter lines are too common.
 const LINE_BYTES: usize = 12;
 /// A change counts as sent again if a later call contains at least one in this many of its lines.
 const ONE_IN: usize = 10;
@@ -26,7 +26,7 @@ pub(super) struct Unsent {
     /// The agent's message, if it holds a block of code and is the last step.
     said: Option<String>,
     changes: Vec<Change>,
-    /// How many changes were refused, whether or not they were sent again.
+    /// Number of refused changes, whether or not they were sent again.
     pub(super) all: u64,
 }
 
@@ -40,7 +40,6 @@ struct Change {
 }
 
 impl Unsent {
-    /// Takes the next step.
     pub(super) fn observe(&mut self, step: &Step<'_>) {
         let (refused, said) = (self.no_call.observe(step), self.said.take());
         let Event::Message(text) = step.event() else { return };
@@ -63,7 +62,7 @@ impl Unsent {
         }
     }
 
-    /// Notes a call, which may send a change again.
+    /// Drops the changes that a call sends again.
     pub(super) fn sent(&mut self, action: &Action<'_>) {
         if self.changes.is_empty() {
             return;
@@ -75,8 +74,7 @@ impl Unsent {
         self.changes.retain(|change| !is_sent(change));
     }
 
-    /// Notes that a check of the code passed: the refused changes were not needed, or were made in another
-    /// way.
+    /// Drops all changes after a check of the code passed: they were not needed, or were made in another way.
     pub(super) fn passed(&mut self) {
         self.changes.clear();
     }
@@ -96,7 +94,6 @@ impl Unsent {
         })
     }
 
-    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         let lines: usize = self.changes.iter().map(|change| change.lines.len()).sum();
         self.said.as_ref().map_or(0, String::len) + self.changes.len() * 128 + lines * 2 * size_of::<Digest>()

@@ -21,11 +21,11 @@ use crate::trace::{Actors, RouteStatus};
 pub struct WastedActionsConfig {
     /// Whose actions count.
     pub actors: Actors,
-    /// The total weight of wasted actions ([`WasteReason`]) that counts as the failure; above 0.
+    /// Minimum total weight of wasted actions ([`WasteReason`]) that counts as the failure; above 0.
     pub min_wasted: f64,
-    /// The minimum of this weight squared over the number of actions; at least 0. With the default of 1, a weight of
-    /// 3 in 9 actions is enough, or 4 in 16. From a weight of 5, half the minimum is enough, such as 5 in 50. Unless it
-    /// is 0, the weight must also be at least a tenth of all actions.
+    /// Minimum of this weight squared, divided by the number of actions; at least 0. With the default of 1, a weight of
+    /// 3 in 9 actions is enough, or 4 in 16. From a weight of 5, half the minimum is enough, such as 5 in 50. Unless
+    /// this is 0, the weight must also be at least a tenth of all actions.
     pub min_impact: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
@@ -87,7 +87,7 @@ named! {
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum WasteReason: "reason of waste" {
-        /// Its program failed in a new way, or was to run tests and ran none.
+        /// Its program failed in a new way, or is a test runner and ran no tests.
         Failed = "failed",
         /// Its program failed as it had before.
         FailedAgain = "failed_again",
@@ -136,9 +136,9 @@ impl WasteReason {
 pub struct WastedActionsEvidence {
     /// The weight of all wasted actions.
     pub wasted: f64,
-    /// All actions that neither poll nor wait, and the turns without a call that the harness refused.
+    /// Number of actions that do not poll, wait or take notes, and of turns without a call that the harness refused.
     pub actions: u64,
-    /// The number of wasted actions by reason.
+    /// Number of wasted actions by reason.
     pub reasons: BTreeMap<WasteReason, u64>,
     /// The steps of the first wasted actions by reason, at most 20 each.
     #[serde(default)]

@@ -19,11 +19,11 @@ use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
 /// Stands for the tool in turns without a call.
 const NO_CALL: &str = "no call";
-/// The smallest share of wasted actions that is too much.
+/// Minimum share of the weight in all actions that is too much, unless `min_impact` is 0.
 const SHARE: f64 = 0.1;
-/// From this weight on, half the impact is too much.
+/// From this weight on, half of `min_impact` is too much.
 const MANY: f64 = 5.0;
-/// How many steps are remembered for each reason, and how many of them a message names.
+/// Maximum number of steps remembered for each reason, and of those that a message names.
 const STEPS: usize = 20;
 const NAMED: usize = 3;
 
@@ -127,7 +127,7 @@ impl Waste {
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             let again = !self.failures.insert(failed);
-            // The calls of one turn were all sent before any of them failed.
+            // The calls of one turn were all sent before any of them failed, so only one new failure counts.
             let here = Some((attempt.turn, Arc::clone(&call.program)));
             let is_sent_before = self.failed_in == here;
             self.failed_in = here;
@@ -162,14 +162,14 @@ impl Waste {
             }
             _ if shows_nothing_new => Some(WasteReason::NothingNew),
             _ if action.is_some_and(|action| runs_no_test(call, action)) => Some(WasteReason::Failed),
-            // The searches of one turn are taken to look for the same thing.
+            // The searches of one turn are assumed to look for the same thing, so one counts.
             _ if action.is_some_and(|action| found_nothing(call, action)) => {
                 let is_first = self.searched_in.replace(now.turn) != Some(now.turn);
                 // The first search after a write may confirm that something is gone.
                 let confirms = is_first && std::mem::take(&mut self.has_written);
                 (is_first && !confirms).then_some(WasteReason::NothingFound)
             }
-            // A check that still passes is news.
+            // A check that still passes tells the agent something, so it is not wasted.
             Some(_) if call.does == Does::Run && !call.parts.iter().all(checks) => {
                 Some(WasteReason::SameResult)
             }
@@ -177,7 +177,6 @@ impl Waste {
         }
     }
 
-    /// Returns the number of wasted actions.
     pub(in crate::detect) fn number(&self) -> u64 {
         self.reasons.values().sum()
     }

@@ -28,9 +28,9 @@ pub(super) struct Follow<'g> {
 pub(super) struct Followed {
     pub(super) id: Option<String>,
     monitor: Monitor,
-    /// The number of the first step.
+    /// The index of the first step; above 0 if the session is not read from its beginning.
     start: u64,
-    /// The number of the next step.
+    /// The index of the next step.
     next: u64,
     turn: u64,
     /// The ids of calls, each with whether the call has been answered.
@@ -130,7 +130,7 @@ impl Recent {
     }
 }
 
-/// Returns a key that is the same for equal calls.
+/// Returns a digest of the tool and arguments of a call.
 fn key(action: &Action<'_>) -> Digest {
     let arguments = match &action.arguments {
         Content::Present(arguments) => arguments.digest(),
@@ -159,7 +159,7 @@ impl Followed {
         }
     }
 
-    /// Returns true if the run has this call.
+    /// Returns true if the run has a call with this id.
     pub(super) fn has(&self, id: &str) -> bool {
         self.calls.contains_key(id)
     }
@@ -174,12 +174,12 @@ impl Followed {
         id.and_then(|id| self.calls.get(id)).copied().unwrap_or_default()
     }
 
-    /// Returns the number of steps, including those left out.
+    /// Returns the number of steps, including the calls that the monitor skips: blocked and unanswered ones.
     pub(super) fn steps(&self) -> u64 {
         self.next - self.start
     }
 
-    /// Returns the number of the last action; 0 if there is none.
+    /// Returns the index of the last action; 0 if there is none.
     pub(super) fn last_action(&self) -> u64 {
         self.actions.last().copied().unwrap_or_default()
     }
@@ -194,7 +194,6 @@ impl Followed {
         self.monitor.open_findings()
     }
 
-    /// Returns the confirmed findings.
     pub(super) fn confirmed(&self) -> Vec<Finding> {
         self.monitor.confirmed()
     }

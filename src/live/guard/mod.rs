@@ -28,7 +28,7 @@ const LARGEST_WINDOW: usize = WINDOW + WINDOW / 2;
 ///
 /// An agent calls a [`Hook`] before and after each tool call and at the end of its turn. [`Guard::advise`]
 /// reads the latest part of the session file and returns [`Advice`]. Agents write that file with a delay, so
-/// `advise` adds the call that the hook reports if it is not in the file. Blocked calls are left out and
+/// `advise` adds the call that the hook reports if it is not in the file. Blocked calls are not judged and
 /// therefore never cause a finding.
 ///
 /// The caller keeps a [`GuardState`] for each session between calls. The `wrongturn guard` command is built
@@ -188,7 +188,7 @@ impl Guard {
         first.map_or(Advice::None, |finding| Advice::Warn(Box::new(finding)))
     }
 
-    /// Reads the session, and moves the offset forward if much remains.
+    /// Reads the session, and moves the offset forward if more than [`LARGEST_WINDOW`] bytes remain.
     fn follow(&self, state: &mut GuardState, session: &[u8]) -> Vec<Followed> {
         // The last line may be incomplete.
         let end = if is_lines(session) { line_end(session, session.len()) } else { session.len() };
@@ -238,7 +238,7 @@ impl Guard {
 
     fn read(&self, state: &GuardState, session: &[u8]) -> Vec<Followed> {
         let mut follow = Follow::new(&self.detectors, state);
-        // The first line identifies the format, so it is put in front of each part.
+        // The first line identifies the format, so it precedes each part unless it is very long.
         let has_head = state.offset > 0 && state.head.len() < WINDOW;
         let with_head = has_head.then(|| [state.head.as_bytes(), session].concat());
         read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);

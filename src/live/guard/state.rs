@@ -20,8 +20,9 @@ const MOST: usize = 256;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GuardState {
     version: u32,
-    /// The position in bytes from which to read, and the number of steps before it.
+    /// The position in bytes from which to read the session file.
     pub(super) offset: u64,
+    /// The number of steps before it, without those of `head`, which is read each time.
     pub(super) before: u64,
     /// The first line of the file, which readers need to recognise the format; empty until the offset moves.
     pub(super) head: String,
@@ -40,7 +41,7 @@ pub(super) struct Reported {
     pub(super) detector: String,
     pub(super) first: u64,
     pub(super) last: u64,
-    /// The last action when it was reported.
+    /// The index of the last action when it was reported.
     pub(super) at: u64,
 }
 
@@ -116,7 +117,7 @@ impl GuardState {
         })
     }
 
-    /// Returns the findings that were not reported, and extends the reported ones.
+    /// Returns the findings that have not been reported, and extends the stored ranges of the others.
     pub(super) fn new_findings(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
         let mut new = Vec::new();
         for finding in findings {

@@ -9,7 +9,7 @@ use wrongturn::export::{EvaluationEvent, otlp_json};
 use super::NotSent;
 use crate::Failure;
 
-/// Lines of JSON.
+/// Writes each batch of events as one line.
 pub(crate) struct Lines {
     to: Box<dyn Write + Send>,
     /// True if the last line is incomplete, because of a crash or a full disk.

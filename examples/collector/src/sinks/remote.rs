@@ -18,7 +18,7 @@ use super::NotSent;
 use crate::config::Sink;
 use crate::{Failure, config, grpc};
 
-/// The size limit of an answer, in bytes.
+/// Maximum size of an answer, in bytes.
 const MOST: usize = 1 << 20;
 
 /// A server, and the connections to it.
@@ -98,7 +98,7 @@ impl Client {
         })
     }
 
-    /// Posts a body that must arrive. An error tells whether a retry may succeed.
+    /// Posts a body, and fails unless the server accepts it. The error says whether a retry may succeed.
     pub(super) async fn send(&self, body: Bytes, kind: Option<&'static str>) -> Result<(), NotSent> {
         match self.post(body, kind).await {
             Ok(status) if status.is_success() => Ok(()),

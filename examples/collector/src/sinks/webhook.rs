@@ -11,7 +11,7 @@ use crate::{Failure, routes};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The number of findings that are remembered, to report each only once.
+/// Maximum number of reported findings that are remembered, to report each only once.
 const REMEMBERED: usize = 10_000;
 
 /// The maximum number of findings that a message lists.

@@ -68,7 +68,7 @@ def check(
     default. `config` has a configuration for each detector, as ``wrongturn.toml`` has under ``[detectors]``.
 
     Inputs and runs that cannot be read are in :attr:`Report.errors`; the rest is still read. The interpreter's lock
-    is released while files are read, so that several checks can run in threads.
+    is released while files are read, so several checks can run in threads.
 
     Raises :class:`WrongturnError` if an option is not valid.
 

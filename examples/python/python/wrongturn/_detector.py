@@ -1,4 +1,4 @@
-"""Which detectors run, and detectors that are written in Python."""
+"""Selects detectors, including those written in Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Step:
     _arguments: str | None
     #: "ok", "error" or "unknown"; None if the step is a message.
     status: str | None
-    #: The answer of a call, or the text of a message.
+    #: The answer to a call, or the text of a message.
     text: str | None
 
     @property
@@ -55,13 +55,13 @@ class Found:
 
 
 class Fold(Protocol):
-    """The state of a detector in the middle of a run."""
+    """The state of a detector within one run."""
 
     def observe(self, step: Step) -> None:
         """Takes the next step."""
 
     def findings(self) -> Iterable[Found]:
-        """Returns the findings if the run ended here."""
+        """Returns the findings, as if the run ended here."""
         ...
 
 

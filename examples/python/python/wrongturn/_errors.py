@@ -45,4 +45,4 @@ class WrongturnError(Exception):
 
 
 class LoopDetected(Exception):
-    """Raised by the integrations if the agent goes on with something that a detector has confirmed."""
+    """Raised if the agent continues a pattern that a detector has confirmed."""

@@ -22,7 +22,7 @@ _BLOCKS = {
 
 
 def _plain(value: Any) -> Any:
-    """Returns a form of an object that `json` can write; called for what it cannot write by itself."""
+    """Converts an object that `json` cannot write to one that it can."""
     name = type(value).__name__
     if hasattr(value, "model_dump"):
         return value.model_dump(mode="json", exclude_none=True, by_alias=True)
@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_message(value: Any) -> bool:
-    """Leaves out what the Claude Agent SDK reports besides messages, such as the cost of a query."""
+    """Returns false for reports of the Claude Agent SDK that are not messages, such as the cost of a query."""
     return not type(value).__module__.startswith("claude_agent_sdk") or type(value).__name__ in _ROLES
 
 

@@ -1,4 +1,4 @@
-"""The detectors over a run that is still going on."""
+"""Runs detectors over an open run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Monitor:
         return id
 
     def answer(self, id: str, text: object, *, error: bool = False) -> None:
-        """Takes the answer of an open call."""
+        """Takes the answer to an open call."""
         self._native.answer(id, text if isinstance(text, str) else json.dumps(text, default=str), error)
 
     def message(self, text: str, *, actor: Actor = "agent") -> None:
@@ -72,22 +72,22 @@ class Monitor:
 
     @property
     def ongoing(self) -> list[Finding]:
-        """The confirmed findings that reach the latest call: not empty while the agent is still at it."""
+        """The confirmed findings that reach the latest call: not empty while a failure is ongoing."""
         return [Finding._of(finding) for finding in json.loads(self._native.ongoing())]
 
     def raise_if_looping(self, after: int = 0) -> None:
-        """Raises :class:`LoopDetected` if a finding goes on, `after` calls after it was confirmed."""
+        """Raises :class:`LoopDetected` if a finding is still ongoing `after` calls after it was confirmed."""
         confirmed = {finding.id: finding.last for finding in self.findings} if after else {}
         for finding in self.ongoing:
             if finding.last >= confirmed.get(finding.id, finding.last) + after:
                 raise LoopDetected(f"{finding.detector}: {finding.message}")
 
     def verdicts(self) -> dict[str, Verdict]:
-        """Returns the verdicts if the run ended here, by detector."""
+        """Returns the verdicts by detector, as if the run ended here."""
         return _verdicts(json.loads(self._native.verdicts()))
 
     def end(self) -> dict[str, Verdict]:
-        """Takes the calls that have no answer as such, and returns the verdicts."""
+        """Ends the run: open calls count as unanswered. Returns the verdicts."""
         self._native.end()
         return self.verdicts()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _frame(page: str, height: str) -> str:
-    """A page inside a notebook: its styles must not reach the notebook's own."""
+    """Returns a page in a frame, which keeps its styles out of the notebook."""
     source = html.escape(page, quote=True)
     return f'<iframe srcdoc="{source}" style="width:100%;height:{height};border:0" sandbox></iframe>'
 
@@ -102,7 +102,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one detector says of a run. `detected` is None if the detector does not apply, for `reason`."""
+    """The verdict of one detector on a run. `detected` is None if the detector does not apply; `reason` says why."""
 
     detected: bool | None
     score: float | None

@@ -181,7 +181,7 @@ def calibrate(
     trials: int = 4,
     seed: int = 0,
 ) -> Result:
-    """Judges detectors on labelled runs: precision, recall, intervals, readiness tiers.
+    """Measures detectors on labelled runs: precision, recall, intervals, readiness tiers.
 
     `golden` is one or more directories or files of golden entries, one JSON object per line.
     """

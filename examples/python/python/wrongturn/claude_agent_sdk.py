@@ -1,4 +1,4 @@
-"""Claude Agent SDK: hooks that tell a looping agent so, and can stop it.
+"""Claude Agent SDK: hooks that warn a looping agent and can stop it.
 
 ::
 
@@ -18,8 +18,8 @@ from . import LoopDetected, Monitor
 class LoopGuard:
     """Follows the tool calls of one session with a :class:`wrongturn.Monitor`.
 
-    The model is told of each finding once, after the call that confirmed it. With `stop_after`, the session is stopped
-    when a finding goes on for that many more calls.
+    The model is warned about each finding once, after the call that confirmed it. With `stop_after`, the session is
+    stopped when a finding goes on for that many more calls.
     """
 
     def __init__(self, monitor: Monitor | None = None, *, stop_after: int | None = None) -> None:

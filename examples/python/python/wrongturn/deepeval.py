@@ -17,7 +17,7 @@ from ._detector import Confidence, Detectors
 
 
 class WrongturnMetric(BaseMetric):
-    """The share of detectors that find nothing, of those that apply. No model is called.
+    """The share of applicable detectors that find nothing. No model is called.
 
     The score is 1 if nothing was found, and the reason names the findings. `threshold` is the lowest score that passes.
     """

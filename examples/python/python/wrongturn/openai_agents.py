@@ -21,7 +21,7 @@ from . import Monitor
 class WrongturnProcessor(TracingProcessor):
     """Feeds the function spans of each trace to a :class:`wrongturn.Monitor` of its own.
 
-    `on_end` is called with the id and the monitor of each trace that ends. `monitor` makes the monitors.
+    `on_end` is called with the id and the monitor of each trace that ends. `monitor` creates the monitors.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class WrongturnProcessor(TracingProcessor):
     def hooks(self, after: int = 0) -> RunHooks[Any]:
         """Returns hooks that raise :class:`wrongturn.LoopDetected` before the model is called once more.
 
-        The SDK catches what a processor raises, so that only hooks can stop a run.
+        The SDK catches what a processor raises, so only hooks can stop a run.
         """
         return _Hooks(self, after)
 

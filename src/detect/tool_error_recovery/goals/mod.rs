@@ -32,7 +32,7 @@ struct Goal {
     state: GoalState,
 }
 
-/// How a run ends, or has ended so far.
+/// How a run ends, or would end at the current step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     /// The step of the user's latest request.
@@ -70,7 +70,7 @@ impl Goal {
 pub(super) struct Goals {
     min_attempts: u64,
     all: Vec<Goal>,
-    /// How many of them are waiting.
+    /// Number of waiting goals.
     waiting: usize,
     /// Indices into `all`, by key.
     by_key: DigestMap<Vec<usize>>,
@@ -127,7 +127,7 @@ impl Goals {
         self.waiting > 0
     }
 
-    /// Notes a message of the agent, if a failure has not been admitted yet.
+    /// Records a message of the agent, unless all failures have been admitted.
     pub(super) fn message(&mut self, step: u64, text: Text<'_>) {
         if !self.unadmitted {
             return;
@@ -142,8 +142,8 @@ impl Goals {
         }
     }
 
-    /// Notes look-ups, hand-overs and the failures at the end of the run. Returns whether the same look-up was answered
-    /// before.
+    /// Records look-ups, hand-overs and the failures at the end of the run. Returns whether the same look-up was
+    /// answered before.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part) -> bool {
         let (call, failed) = (&attempt.call.call, attempt.failure().is_some());
         self.has_shell |= call.is_shell;
@@ -198,7 +198,7 @@ impl Goals {
         if !shown.is_empty() {
             self.reach_where(|goal| goal.is_shell && !goal.targets.is_disjoint(&shown));
         }
-        // A file that could not be read was made instead.
+        // The agent wrote a file that it could not read, so the read no longer matters.
         if call.does == Does::Write && call.target.is_some() {
             self.reach_where(|goal| goal.does == Does::Read && goal.file == call.target);
         }
@@ -215,7 +215,8 @@ impl Goals {
             }
             let goals = self.by_key.get(&key(part, call.is_shell)).cloned().unwrap_or_default();
             for place in goals {
-                // Calls of the same turn were sent before the failure was known; they may still do what failed.
+                // Calls of the same turn were sent before the failure was known, so only a write to the same target
+                // reaches the goal.
                 let does_it = |goal: &Goal| goal.does == Does::Write && !goal.targets.is_disjoint(&mine);
                 let counts = |goal: &&Goal| !goal.turns.contains(&attempt.turn) || does_it(goal);
                 let Some(goal) = self.all.get(place).filter(counts) else { continue };
@@ -325,7 +326,7 @@ impl Goals {
         }
         let is_tool = !goal.is_shell && goal.does != Does::Read;
         let handed_over = is_tool && self.handed_over.is_some_and(|(step, look)| step > last && !since(look));
-        // An agent that was stopped could not try anything else.
+        // An agent that was stopped had no chance to try anything else.
         let is_excused = is_reported || turns < min && end.is_stopped;
         if turns >= 2 && is_excused && !handed_over {
             None
@@ -356,7 +357,7 @@ impl Goals {
         (all, reached, open)
     }
 
-    /// Returns the goals that are waiting but do not count as open yet.
+    /// Returns the goals that are waiting but do not count as open.
     pub(super) fn near_misses(&self, end: End) -> Vec<NearMiss> {
         let waiting =
             self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, end).is_none());
@@ -369,7 +370,6 @@ impl Goals {
         near.collect()
     }
 
-    /// Returns an estimate of the bytes held.
     pub(super) fn memory(&self) -> usize {
         let digests = self.looked_up.len() + self.changed.len();
         self.all.len() * 1_024 + digests * 2 * size_of::<Digest>() + self.tail.len() * 8
