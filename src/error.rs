@@ -21,11 +21,11 @@ pub enum ErrorKind {
     Syntax,
     /// The input is JSON, but does not have the expected shape.
     Shape,
-    /// A value breaks a rule of the trace model.
+    /// A value is not valid in a trace, such as a reward that is not finite.
     Trace,
     /// A setting has an unknown field or name, or a value out of range.
     Config,
-    /// A golden entry breaks a rule of golden sets.
+    /// A golden set has an invalid entry.
     Golden,
     /// The input exceeds a size limit.
     TooLarge,
@@ -33,7 +33,7 @@ pub enum ErrorKind {
     Format,
     /// The input has calls that were not read.
     Unread,
-    /// A record in the input of a benchmark breaks a rule of its format.
+    /// A record in the input of a benchmark is invalid.
     Evaluation,
     /// A statistic is undefined for its input.
     Statistics,

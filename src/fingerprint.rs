@@ -202,7 +202,7 @@ impl FingerprintBuilder {
         }
     }
 
-    /// Returns the index of the step's event among the nodes, or `None` if the step is not an event.
+    /// Returns the index of the step's event in `nodes`, adding it if new. `None` if the step is not an event.
     fn id_of(&mut self, step: &Step<'_>) -> Option<u32> {
         let (kind, name) = match (step.actor(), step.event()) {
             (Actor::Agent, Event::Message(text)) if !text.is_empty() => (0, ""),

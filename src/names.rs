@@ -1,4 +1,4 @@
-//! Names of public enums, the same in text and in serde.
+//! Names for the variants of enums, the same in text and in serde.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -77,7 +77,7 @@ macro_rules! named {
 }
 pub(crate) use named;
 
-/// Makes the error for an unknown name. It lists the names that contain this one, or all.
+/// Makes the error for an unknown name. It lists the names that contain this one, or all names if none does.
 pub(crate) fn unknown<T: fmt::Display>(what: &str, name: &str, known: &[T]) -> crate::Error {
     let mut names: Vec<String> = known.iter().map(ToString::to_string).collect();
     let is_near = |known: &String| !name.is_empty() && known.contains(name);

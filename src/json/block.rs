@@ -2,7 +2,7 @@
 
 use wide::u8x16;
 
-/// 64 bytes that are tested at once. Each bit of a result belongs to one byte, lowest first.
+/// 64 bytes that are tested at once. Each bit of a result belongs to one byte, the lowest bit to the first byte.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block([u8x16; 4]);
 
@@ -22,7 +22,7 @@ impl Block {
         self.places(|lane| lane.simd_eq(u8x16::splat(byte)))
     }
 
-    /// Finds the bytes from `first` to `last`.
+    /// Finds the bytes with a value from `first` to `last`, inclusive.
     #[inline]
     pub(crate) fn within(self, first: u8, last: u8) -> u64 {
         let (first, last) = (u8x16::splat(first), u8x16::splat(last));
@@ -55,7 +55,7 @@ impl Block {
     }
 }
 
-/// Finds control characters.
+/// Returns 0xff for each control character and 0 for each other byte.
 #[inline]
 pub(super) fn controls_of(bytes: u8x16) -> u8x16 {
     bytes.min(u8x16::splat(0x1f)).simd_eq(bytes)

@@ -1,18 +1,18 @@
-//! Finds the end of a list or object: the bracket that balances its first.
+//! Finds the end of a list or object: the bracket that closes it.
 
 use super::block::{Block, block_at, escaped, up_to_each};
 
-/// The reason why a list or object has no end.
+/// The reason why the end of a list or object was not found.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Unbalanced {
     /// The input ends first.
     Open,
-    /// Nested deeper than allowed at this offset.
+    /// The bracket at this offset exceeds the depth allowed.
     Deep(usize),
 }
 
 /// Returns the offset after the closing bracket of the list or object that begins at `from`. Looks only at
-/// strings and brackets, and does not tell `[` from `{`. `most` is the depth allowed, including this level.
+/// strings and brackets, not at whether `]` closes `[`. `most` is the depth allowed, including this level.
 pub(super) fn container_end(bytes: &[u8], from: usize, most: u32) -> Result<usize, Unbalanced> {
     if most == 0 {
         return Err(Unbalanced::Deep(from));
@@ -49,7 +49,7 @@ struct Nesting {
 /// The outcome of scanning a block.
 enum Step {
     On,
-    /// The index in the block of the bracket that balances the first.
+    /// The index in the block of the bracket that closes the container.
     Closed(usize),
     /// The index in the block of a bracket that exceeds the depth allowed.
     Deep(usize),
@@ -78,7 +78,7 @@ impl Nesting {
             opening &= !inside;
             closing &= !inside;
         } else {
-            // A backslash outside a string escapes nothing.
+            // A backslash outside a string escapes nothing, which `escaped` does not know: rescan byte by byte.
             (self.string, self.carried) = (string, carried);
             let outside = self.outside(bytes);
             opening &= outside;
@@ -112,7 +112,7 @@ impl Nesting {
         outside
     }
 
-    /// Counts brackets one by one.
+    /// Walks the brackets in order, to find the one that closes the container or exceeds the depth allowed.
     fn brackets(&mut self, opening: u64, closing: u64) -> Step {
         let mut left = opening | closing;
         while left != 0 {

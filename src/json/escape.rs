@@ -25,7 +25,7 @@ pub(super) fn escape_at(bytes: &[u8], place: usize) -> Option<Escapes> {
     }
 }
 
-/// Returns the error in an invalid or incomplete escape. `place` is the offset of the byte after the
+/// Returns the error for an invalid or incomplete escape. `place` is the offset of the byte after the
 /// backslash.
 #[cold]
 pub(super) fn no_escape(bytes: &[u8], place: usize) -> Unsound {
@@ -92,7 +92,7 @@ pub(super) fn push_spelling(character: char, to: &mut String) {
 }
 
 /// Returns the character and the length of the escape at the start of `escape`. An invalid escape, or an
-/// unpaired surrogate, gives U+FFFD.
+/// unpaired surrogate, decodes to U+FFFD.
 #[inline]
 pub(super) fn decode_escape(escape: &[u8]) -> (char, usize) {
     let simple = match escape.get(1) {

@@ -36,7 +36,7 @@ use scan::{Extent, short_end};
 use skip::long_extent;
 use token::behind_space;
 
-/// The greatest depth of nested values.
+/// Maximum depth of lists and objects.
 pub(crate) const MAX_DEPTH: u32 = 128;
 
 /// Reads JSON values one after another.
@@ -52,7 +52,7 @@ pub(crate) struct Json<'a> {
 /// How much of a skipped list or object is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Validation {
-    /// Only its end: the bracket that balances its first.
+    /// Only that its brackets balance.
     Extent,
     /// Everything but the contents of strings and the size of numbers.
     Structure,
@@ -241,20 +241,19 @@ impl<'a> Json<'a> {
         Ok(Continue(()))
     }
 
-    /// Returns a mark of the current position.
     #[inline]
     pub(crate) fn mark(&self) -> Mark {
         Mark { at: self.at, depth: self.depth }
     }
 
-    /// Returns to a marked position.
+    /// Returns to a marked position and its depth.
     #[inline]
     pub(crate) fn back_to(&mut self, mark: Mark) {
         (self.at, self.depth) = (mark.at, mark.depth);
     }
 
-    /// Enters an object and moves to the value of its first member, if this has the given key. The key
-    /// includes its quotes. A shortcut for small objects that nearly always have the same members. If this,
+    /// Enters an object and moves to the value of its first member, if that member has the given key, which
+    /// includes its quotes. A shortcut for small objects that nearly always have the same members. If `enters`,
     /// [`Json::goes_on`] or [`Json::leaves`] returns false, the position is unspecified: return to a mark.
     #[inline]
     pub(crate) fn enters<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
@@ -262,7 +261,7 @@ impl<'a> Json<'a> {
         self.depth <= MAX_DEPTH && self.passes(b"{") && self.passes(key) && self.passes(b":")
     }
 
-    /// Moves to the value of the next member of an entered object, if this has the given key.
+    /// Moves to the value of the next member of an entered object, if that member has the given key.
     #[inline]
     pub(crate) fn goes_on<const L: usize>(&mut self, key: &'static [u8; L]) -> bool {
         self.passes(b",") && self.passes(key) && self.passes(b":")
@@ -284,7 +283,7 @@ impl<'a> Json<'a> {
         passes
     }
 
-    /// Like [`Json::object`], but with keys that can be kept.
+    /// Like [`Json::object`], but with keys that outlive the closure.
     pub(crate) fn members(
         &mut self,
         mut member: impl FnMut(Cow<'a, [u8]>, &mut Self) -> Read<()>,
@@ -298,7 +297,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Calls `read` on the next value, and skips the value if `read` leaves it.
+    /// Calls `read` on the next value, and skips the value if `read` does not consume it.
     #[inline]
     fn value(&mut self, read: impl FnOnce(&mut Self) -> Read<ControlFlow<()>>) -> Read<ControlFlow<()>> {
         self.space();
@@ -341,13 +340,13 @@ impl<'a> Json<'a> {
         Ok(Continue(()))
     }
 
-    /// Like [`Json::list`], but returns false for null.
+    /// Like [`Json::list`], but also accepts null. Returns false for null.
     #[inline]
     pub(crate) fn list_or_null(&mut self, item: impl FnMut(&mut Self) -> Read<()>) -> Read<bool> {
         Ok(self.or_null(|json| json.list(item))?.is_some())
     }
 
-    /// Like [`Json::object`], but returns false for null.
+    /// Like [`Json::object`], but also accepts null. Returns false for null.
     #[inline]
     pub(crate) fn object_or_null(&mut self, member: impl FnMut(&[u8], &mut Self) -> Read<()>) -> Read<bool> {
         Ok(self.or_null(|json| json.object(member))?.is_some())

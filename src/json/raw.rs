@@ -8,7 +8,7 @@ use super::{Json, Kind, SkipIndex};
 /// A value that was skipped, to be read later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Raw<'a> {
-    /// The whole text, not only the value: short strings are read a block at a time.
+    /// The whole text, not only the value: short strings are read in blocks, which may extend past the value.
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     pub(super) end: usize,
@@ -69,12 +69,12 @@ impl<'a> Raw<'a> {
         if self.kind() == Kind::Bool { self.json().boolean().ok() } else { None }
     }
 
-    /// Returns the value if it is an integer that fits; `3.0` is 3.
+    /// Returns the value if it is an integer that fits an `i64`; `3.0` is 3.
     pub(crate) fn integer(self) -> Option<i64> {
         if self.kind() == Kind::Number { self.json().number().ok()?.integer() } else { None }
     }
 
-    /// Returns the member of this name, or the last of several, if the value is an object.
+    /// Returns the member with this name, or the last of several, if the value is an object.
     pub(crate) fn member(self, name: &str) -> Option<Raw<'a>> {
         let mut found = None;
         if self.kind() == Kind::Object {

@@ -1,4 +1,4 @@
-//! Reads scalars.
+//! Reads scalars: null, booleans, strings and numbers.
 
 use std::borrow::Cow;
 
@@ -55,7 +55,7 @@ impl<'a> Json<'a> {
         string.to_str().ok_or_else(|| Fault::encoding_at(self.at))
     }
 
-    /// Reads a name that may be a number, such as the id of a task or run.
+    /// Reads a string or a number as a name, such as the id of a task or run.
     pub(crate) fn ident(&mut self) -> Read<Cow<'a, str>> {
         match self.peek_byte() {
             Some(b'"') => self.string(),
@@ -68,7 +68,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// Reads one of a few names. `expected` describes them in errors.
+    /// Reads a name and maps it with `find`. The error for an unknown name calls it "not a known `expected`".
     #[inline]
     pub(crate) fn one_of<T>(&mut self, expected: &str, find: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
         let start = self.at;
@@ -109,7 +109,8 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// Reads a non-negative integer. Floats must be whole and below 9e15: `3.0` is 3.
+    /// Reads a non-negative integer that fits a `u64`. A number with a fraction or exponent must be whole and below
+    /// 9e15: `3.0` is 3.
     pub(crate) fn whole(&mut self) -> Read<u64> {
         self.space();
         let start = self.at;

@@ -24,7 +24,7 @@ pub(crate) enum Escapes {
 pub(super) struct Extent {
     /// The offset of the closing quote.
     pub(super) close: usize,
-    /// The spelling. For a string that was not checked, [`Escapes::Ambiguous`] stands for any escape.
+    /// The spelling. In a string that was not checked, any escape gives [`Escapes::Ambiguous`].
     pub(super) escapes: Escapes,
 }
 

@@ -101,7 +101,7 @@ impl<'a> Json<'a> {
                     self.at = container_end(self.bytes, self.at, u32::MAX).ok()?;
                     return Some(());
                 }
-                // A bracket that was not opened here belongs to the enclosing list.
+                // A bracket that was not opened here closes the enclosing list or object, and so ends the value.
                 b'}' | b']' | b',' => return Some(()),
                 _ => {}
             }
@@ -245,8 +245,8 @@ fn too_deep(at: usize) -> Fault {
     Fault::syntax(at, "nested too deeply")
 }
 
-/// Returns true if a number is too large for a double. Only long numbers and those with an exponent are
-/// parsed.
+/// Returns true if a number is too large for a double. Only long numbers and those with an exponent can be, so
+/// others are not parsed.
 fn is_beyond_double(spelling: &[u8], float: bool) -> bool {
     (spelling.len() > 300 || float && spelling.iter().any(|byte| matches!(byte, b'e' | b'E')))
         && std::str::from_utf8(spelling)

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::Escapes;
 use super::scan::Extent;
 
-/// Remembered strings are at least as long as a block, and at most one begins in each block.
+/// Only strings of at least this length are remembered, so at most one of them begins in a block of this size.
 const BLOCK: usize = 64;
 
 /// Of the long lists and objects that begin in a block of this size, only the one found last is remembered.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct ByFolder<T> {
     all: BTreeMap<PathBuf, T>,
-    /// The last directory and its value. Files of one directory usually come one after another.
+    /// The last directory and its value, checked first: files of one directory usually come one after another.
     last: Option<(PathBuf, T)>,
 }
 

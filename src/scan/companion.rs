@@ -9,7 +9,7 @@ use super::by_folder::ByFolder;
 use crate::read::{ReadSummary, reward};
 use crate::trace::RunSummary;
 
-/// The size limit in bytes. Results of trials are small; a larger file is something else.
+/// Maximum size in bytes. Results of trials are small; a larger file is something else and is ignored.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// The sidecar files of a corpus, read once per directory.
@@ -39,7 +39,7 @@ impl Companion {
         Self { run, found: OnceLock::new() }
     }
 
-    /// Fills in what the run does not record.
+    /// Fills in the reward, task and termination if the run does not record them.
     pub(super) fn complete(&self, ending: &mut RunSummary) {
         let metadata = &ending.metadata;
         if ending.reward.is_some() && metadata.task.is_some() && metadata.termination.is_some() {

@@ -71,8 +71,8 @@ fn above(path: &Path, levels: usize) -> &Path {
     path.ancestors().nth(levels).unwrap_or(Path::new(""))
 }
 
-/// Returns the number of an event or message file: 40 for `events/40.json`, for `events/event-00040-<id>.json`, and for
-/// `session_<id>/agents/agent_<id>/messages/message_40.json`.
+/// Returns the number by which an event or message file is sorted: 40 for `events/40.json`, for
+/// `events/event-00040-<id>.json`, and for `session_<id>/agents/agent_<id>/messages/message_40.json`.
 fn number(path: &Path) -> Option<u64> {
     let stem = name(path).split('.').next()?;
     let digits = match name(above(path, 1)) {
@@ -118,7 +118,7 @@ fn stored(path: &Path) -> Option<(PathBuf, Stored)> {
     Some((root, stored))
 }
 
-/// Combines the files of one run into one input. Returns inputs sorted by path.
+/// Combines the files of each composed run into one input and keeps all others. Returns inputs sorted by path.
 pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
     let mut rest: BTreeMap<PathBuf, FoundFile> = BTreeMap::new();
     let mut events: BTreeMap<PathBuf, Vec<(u64, FoundFile)>> = BTreeMap::new();
@@ -138,10 +138,10 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
         });
         let mut files: Vec<_> = files.into_iter().map(|(_, file)| file).collect();
         if files.len() > 1 {
-            // The event cache holds pages of the same events.
+            // The event cache holds pages of the same events, so it is not read.
             let cache = above(&folder, 1).join("event_cache");
             rest.retain(|path, _| above(path, 1) != cache);
-            // Several agents may share the description of their session.
+            // Several agents may share the description of their session, so it is removed only at the end.
             let first: Vec<_> =
                 descriptions(&folder).iter().filter_map(|path| rest.get(path).cloned()).collect();
             used.extend(first.iter().map(|file| file.path.clone()));
@@ -159,13 +159,13 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
     rest.into_values().collect()
 }
 
-/// A part of a run that is being composed.
+/// Like [`Piece`], but with the facts about a file.
 enum Part {
     Text(String),
     File(FoundFile),
 }
 
-/// Makes one input at this path from these parts.
+/// Makes one input from these parts. `path` is the path that results name.
 fn composed(path: PathBuf, parts: impl IntoIterator<Item = Part>) -> FoundFile {
     let mut size = 0;
     let pieces = parts.into_iter().map(|part| match part {

@@ -171,7 +171,7 @@ impl RunTable {
         Ok(())
     }
 
-    /// Completes the metadata of a run of this file.
+    /// Completes the metadata and the reward of a run of this file.
     pub(super) fn complete(&self, file: &Path, ending: &mut RunSummary) {
         let is_sub_agent = ending.metadata.parent.is_some();
         let rows = self.rows_of(file, ending);

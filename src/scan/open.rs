@@ -38,7 +38,7 @@ impl Compression {
 /// `a.jsonl.reset.2026-03-09T07-41-35.557Z`.
 const KEPT: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
 
-/// Returns true if a directory scan reads a file of this name. Names that begin with `._` are excluded: macOS
+/// Returns true if a directory scan reads a file with this name. Names that begin with `._` are excluded: macOS
 /// archives contain such files for resource forks.
 pub(super) fn is_input(path: &Path) -> bool {
     let ending = |path: &Path| {
@@ -76,7 +76,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read>> {
     }
 }
 
-/// Returns the text of an uncompressed file. UTF-16 is decoded.
+/// Returns a reader of an uncompressed file. UTF-16 is decoded if the feature `compression` is enabled.
 fn plain(file: File) -> Result<Box<dyn Read>> {
     #[cfg(feature = "compression")]
     if is_utf16(&file)? {

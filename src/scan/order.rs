@@ -9,10 +9,10 @@ use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
 use crate::read::{ReadSummary, SpanBatch, SpanPool};
 
-/// The position of a batch: the index of its file, and its number within the file.
+/// The position of a batch: the index of its file, and its index within the file.
 pub(super) type Key = (usize, u64);
 
-/// A run or an error of a batch. `name` is set only for a run without actions, which the summary names.
+/// A run or an error of a batch. `name` is the id of a run without actions, for the summary, and else `None`.
 #[derive(Debug)]
 pub(super) enum Item<T> {
     Record { mapped: T, name: Option<String> },
@@ -44,9 +44,9 @@ struct State<T, F> {
     /// The key of the next batch to emit.
     front: Key,
     waiting: BTreeMap<Key, Batch<T>>,
-    /// The number of positions in the emitted batches of the file at the front.
+    /// The number of run positions in the emitted batches of the file at the front.
     before: u64,
-    /// The numbers of positions in batches that are counted but not emitted.
+    /// The number of run positions in each batch that is counted but not emitted.
     counts: BTreeMap<Key, u64>,
     each: F,
     summary: Option<FileSummary>,
@@ -78,7 +78,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the number of positions in a batch.
+    /// Records the number of positions in a batch: one for each run, readable or not.
     pub(super) fn count(&self, key: Key, positions: u64) {
         let mut state = self.lock();
         state.counts.insert(key, positions);
@@ -96,13 +96,13 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         (parts == part).then_some(sum)
     }
 
-    /// Returns true if no other file should be begun: too many batches wait for earlier ones.
+    /// Returns true if threads should not begin another file, because too many batches wait for earlier ones.
     pub(super) fn is_crowded(&self) -> bool {
         self.lock().waiting.len() > self.most_waiting
     }
 
-    /// Returns true if the thread that makes this batch should hold back: too many batches wait, and not for
-    /// this one.
+    /// Returns true if the thread that makes this batch should pause, because too many batches wait for an
+    /// earlier one.
     pub(super) fn is_too_early(&self, key: Key) -> bool {
         let state = self.lock();
         state.waiting.len() > self.most_waiting && state.front != key
@@ -248,7 +248,7 @@ struct Joined<T> {
 /// A file whose spans were set aside. It is reported once their runs are known.
 #[derive(Debug)]
 struct JoinedFile<T> {
-    /// Its index among the files.
+    /// The index of the file in the scan.
     file: usize,
     summary: FileSummary,
     /// Number of its other runs, readable or not: the position of the first joined run.

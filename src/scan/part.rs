@@ -17,9 +17,9 @@ pub(super) struct Part<'w, 's, T, M, F, P> {
     file: usize,
     source: &'s SourceFile,
     kept: Rc<RefCell<Kept>>,
-    /// The number of the next batch.
+    /// The index of the next batch.
     next: u64,
-    /// The number of the first batch since the last piece.
+    /// The index of the first batch since the last piece.
     since: u64,
     /// The number of positions since the last piece that are already counted.
     handed_on: u64,
@@ -34,7 +34,7 @@ where
     F: FnMut(ScanEvent<T>) + Send,
     P: Fn(Progress) + Sync,
 {
-    /// Begins a file. Its runs go to `kept`.
+    /// Begins a file. `kept` is the list that the sink of the file fills.
     pub(super) fn new(
         work: &'w Work<'s, T, M, F, P>,
         file: usize,

@@ -146,7 +146,7 @@ fn stem(file: &Path) -> &OsStr {
     }
 }
 
-/// The greatest number of runs without an action that a summary names.
+/// Maximum length of [`FileSummary::without_actions`].
 const NAMED: usize = 10;
 
 /// Summary of one file.
@@ -213,12 +213,12 @@ impl FileSummary {
         Self { is_reachable: false, errors: 1, ..Self::new(path) }
     }
 
-    /// Adds the id of a run without an action, unless enough are named.
+    /// Adds the id of a run without an action, unless [`NAMED`] ids are there already.
     pub(super) fn name_without_action(&mut self, name: Option<String>) {
         self.without_actions.extend(name.filter(|_| self.without_actions.len() < NAMED));
     }
 
-    /// Counts an error.
+    /// Counts an error and, if it concerns a single run, the loss of this run.
     pub(super) fn count(&mut self, error: &Error) {
         self.errors += 1;
         self.runs_lost += u64::from(error.run().is_some());

@@ -179,7 +179,7 @@ where
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
     let Discovered { files, mut places, .. } = discover(paths);
-    // Collected into a set first: they are mostly the same for all files of a directory.
+    // Collected into a set, to resolve each once: they are mostly the same for all files of a directory.
     let next_to = files.iter().flat_map(|file| {
         let header = file.path.parent().and_then(Path::parent).map(|folder| folder.join("results.json"));
         reward::places(&file.path).into_iter().chain(header)

@@ -20,10 +20,10 @@ use super::source::SourceFile;
 use crate::error::Result;
 use crate::read::{InputContext, Piece, ReadSummary, Window, read_piece};
 
-/// The number of later pieces that a thread may read, nested, while it waits for earlier ones.
+/// Maximum number of later pieces that a thread reads, nested, while it waits for earlier ones.
 const MOST_AHEAD: usize = 4;
 
-/// The number of piece buffers kept for reuse, per thread. Fresh memory is slower: the system clears it.
+/// Maximum number of piece buffers kept for reuse, per thread. Fresh memory is slower, as the system clears it.
 const BUFFERS_KEPT: usize = 4;
 
 /// A piece of a file that waits for a thread.
