@@ -8,9 +8,7 @@ const DASH: &str = "–";
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
-    /// Text.
     Text(String),
-    /// A count.
     Count(u64),
     /// A number with this many decimals.
     Real(f64, usize),
@@ -30,22 +28,21 @@ pub(super) enum Cell {
     ShareInterval(Interval),
     /// An interval of differences of shares, shown in percentage points.
     PointsInterval(Interval),
-    /// No value.
+    /// No value: a dash, or an empty field in CSV.
     Missing,
 }
 
 impl Cell {
-    /// Creates a cell with text.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// Creates a cell with a name, if there is one.
+    /// Creates a cell with a name, or [`Self::Missing`] if there is none.
     pub(super) fn name(name: Option<&str>) -> Self {
         Self::of(name, Self::text)
     }
 
-    /// Creates a cell with a value, if there is one.
+    /// Creates a cell with a value, or [`Self::Missing`] if there is none.
     pub(super) fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::Missing, cell)
     }
@@ -65,7 +62,7 @@ impl Cell {
         Self::of(ratio(part, whole), Self::Share)
     }
 
-    /// Formats the value.
+    /// Formats the value, rounded. CSV does not use this.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

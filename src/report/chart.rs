@@ -13,8 +13,8 @@ use super::graph::{GraphChart, HeatChart, graph, heat};
 use super::markup::Markup;
 use crate::stats::Interval;
 
-/// A chart with a title and a caption, drawn as SVG. [`Document::charts`](super::Document::charts) returns
-/// those of a document.
+/// A chart with a title and a caption, drawn as SVG. [`Document::charts`](super::Document::charts) returns the
+/// charts of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
     title: String,
@@ -71,7 +71,7 @@ pub(super) struct LineChart {
     pub(super) measure: String,
     /// The labels along the horizontal axis.
     pub(super) places: Vec<String>,
-    /// Up to eight are distinct, by mark and dashes.
+    /// Marks and dashes distinguish up to eight of them.
     pub(super) lines: Vec<Line>,
 }
 

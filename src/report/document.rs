@@ -47,13 +47,13 @@ pub(super) enum Part {
 }
 
 impl Document {
-    /// Creates a document with a title.
+    /// Creates a document with a title and no content.
     #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), lead: Vec::new(), parts: Vec::new(), detail: Detail::Short }
     }
 
-    /// Creates a document of charts and tables.
+    /// Creates a document of charts, followed by tables.
     pub(super) fn of(
         title: &str,
         charts: impl IntoIterator<Item = Chart>,
@@ -69,19 +69,19 @@ impl Document {
         self
     }
 
-    /// Adds a sentence under the title: the answer.
+    /// Adds a sentence to the answer, which comes directly under the title.
     pub fn lead(&mut self, text: impl Into<String>) -> &mut Self {
         self.lead.push(text.into());
         self
     }
 
-    /// Sets the level of detail from which on the following parts are shown.
+    /// Sets the lowest level of detail at which text shows the parts added from now on. Other forms show all parts.
     pub fn detail(&mut self, detail: Detail) -> &mut Self {
         self.detail = detail;
         self
     }
 
-    /// Begins a section.
+    /// Begins a section. It is not rendered if it stays empty.
     pub fn section(&mut self, title: impl Into<String>) -> &mut Self {
         self.part(Part::Section(title.into()))
     }
@@ -96,7 +96,7 @@ impl Document {
         self.part(Part::Warning(text.into()))
     }
 
-    /// Adds a table. All forms of the document leave out a table without rows.
+    /// Adds a table. It is not rendered if it has no rows.
     pub fn table(&mut self, table: Table) -> &mut Self {
         self.part(Part::Table(table))
     }
@@ -170,12 +170,11 @@ impl Document {
         shown
     }
 
-    /// Renders text that fits into 80 columns, without charts or strips.
+    /// Renders text that fits into 80 columns, without the title, charts and strips.
     #[must_use]
     pub fn text(&self, detail: Detail) -> String {
         let paragraph = |text: &str| wrapped(text, TEXT_WIDTH).iter().flat_map(|line| [line, "\n"]).collect();
         let mut blocks: Vec<String> = self.lead.iter().map(|text| paragraph(text)).collect();
-        // The short text has no headings.
         let parts = self.shown(detail);
         let parts = parts.iter().filter(|part| !matches!(part, Part::Chart(_) | Part::Strips(_)));
         let mut heading = None;
@@ -184,6 +183,7 @@ impl Document {
             let follows_warning = std::mem::replace(&mut warned, matches!(part, Part::Warning(_)));
             let block = match part {
                 Part::Section(title) => {
+                    // The short text has no headings.
                     heading = (detail == Detail::Full)
                         .then(|| format!("{title}\n{}\n\n", "=".repeat(title.chars().count())));
                     continue;
@@ -203,7 +203,7 @@ impl Document {
         blocks.join("\n")
     }
 
-    /// Renders GitHub's Markdown, without charts or strips.
+    /// Renders GitHub Flavored Markdown, without charts or strips.
     #[must_use]
     pub fn markdown(&self) -> String {
         let mut text = format!("# {}\n", markdown_text(&self.title));

@@ -135,7 +135,7 @@ pub(super) fn intervals(markup: &mut Markup, chart: &IntervalChart) -> f64 {
     let bottom = 6.0 + ROW * count(chart.rows.len());
     for (place, row) in chart.rows.iter().enumerate() {
         let top = 6.0 + ROW * count(place);
-        // Lines do not cross the labels.
+        // Lines begin below the label.
         for tick in scale.ticks() {
             line(markup, GRID, (scale.at(tick), top + 19.0), (scale.at(tick), top + ROW));
         }

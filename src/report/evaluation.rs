@@ -1,4 +1,4 @@
-//! Tables and charts of BenchTrace's reflection, agreement, relations and rules.
+//! Tables and charts of BenchTrace's reflection, proximity, agreement, relations and rules.
 
 use std::collections::BTreeMap;
 
@@ -130,7 +130,7 @@ fn funnels(reflection: &Reflection) -> Table {
         .grouped()
 }
 
-/// Returns a chart of the share of episodes that pass each stage of the paper's funnel, by task.
+/// Returns a chart of the share of episodes that pass each stage of the published funnel, by task.
 fn funnel_chart(reflection: &Reflection) -> Chart {
     let line = |(task, group): (&str, &ReflectionGroup)| {
         let FunnelCounts { detection, localization, diagnosis, pass, .. } = group.funnel.get("figure2")?;
@@ -156,7 +156,7 @@ pub fn proximity_document(found: &[Proximity]) -> Document {
     Document::of("How close signals are", [], [table])
 }
 
-/// Returns the agreement of two annotators as a document.
+/// Returns the agreement between two annotators as a document.
 #[must_use]
 pub fn agreement_document(agreement: &Agreement) -> Document {
     let table = Table::of(
@@ -180,7 +180,7 @@ pub fn agreement_document(agreement: &Agreement) -> Document {
     Document::of("Agreement of two annotators", [], [table])
 }
 
-/// Returns the comparison of avoidance after right and wrong reflection as a document.
+/// Returns the rates of failure avoidance after right and after wrong reflection as a document.
 #[must_use]
 pub fn relation_document(relations: &BTreeMap<String, Relation>) -> Document {
     let levels = relations.iter().flat_map(|(class, Relation { cumulative, .. })| {

@@ -1,4 +1,4 @@
-//! Tables and charts of BenchTrace's evolution.
+//! Tables and charts of BenchTrace's evolution: failures avoided (FAR), and how often they came back (FRC).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,11 +10,11 @@ use super::wrap::wrapped;
 use crate::merge::{FileReport, FileSums, Files, ReadCounts};
 use crate::scan::path_text;
 
-/// The most runs without an action that are named per file.
+/// Maximum number of runs without an action that are named per file.
 const NAMED: usize = 5;
 
-/// Returns a line of at most 80 characters for each file, with the end of its path, followed by indented
-/// lines about the parts that were not used. Returns sums if the files are not listed.
+/// Returns a line of at most 80 characters for each file, with the end of its path, followed by indented lines about
+/// the parts that were not used; the last line counts files of unknown format. Returns sums if no files are listed.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {
@@ -109,7 +109,7 @@ fn summed(counts: &ReadCounts) -> String {
     text + &left_over(counts, "")
 }
 
-/// The most incompletely read files that a page lists.
+/// Maximum number of incompletely read files that a page lists.
 const LISTED: usize = 200;
 
 /// Returns the files that were not read in full, each with its first error.

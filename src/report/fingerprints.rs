@@ -11,25 +11,25 @@ use crate::compare::{FingerprintDistance, FingerprintGroup, FingerprintGroups};
 use crate::fingerprint::{Fingerprint, Node};
 use crate::stats::{float, ratio};
 
-/// The most kinds of events with a node of their own.
+/// Maximum number of kinds of events with their own node; the others share one.
 const NODES: usize = 11;
 
-/// The most groups for which the short text has the differences.
+/// Maximum number of groups for which the short text shows the differences.
 const FEW: usize = 5;
 
-/// The most distances in the short text.
+/// Maximum number of distances in the short text.
 const DISTANCES: usize = 10;
 
-/// The most groups drawn.
+/// Maximum number of groups that are drawn.
 const DRAWN: usize = 12;
 
 /// The smallest difference between shares that is highlighted.
 const CONTRAST: f64 = 0.01;
 
-/// Edges with a smaller share are left out of graphs.
+/// Edges with a smaller share are not drawn unless they are highlighted.
 const FAINT: f64 = 0.005;
 
-/// The most transitions of a group in the table of differences.
+/// Maximum number of transitions per group in the table of differences.
 const DIFFERENCES: usize = 5;
 
 /// Returns the behaviour of groups as a document: distances, the transitions that differ most, all
@@ -83,13 +83,13 @@ fn lead(found: &FingerprintGroups, by: &str) -> String {
     format!("{start} Of the groups that share tasks, the farthest apart are {apart}, over {tasks}.")
 }
 
-/// Returns the distances of groups that share tasks, then those of the others, the largest of each first.
+/// Returns the distances between groups that share tasks, then all others, each in decreasing order.
 fn by_comparability(found: &FingerprintGroups) -> Vec<&FingerprintDistance> {
     let (shared, apart): (Vec<_>, Vec<_>) = found.distances.iter().partition(|one| one.tasks > 0);
     shared.into_iter().chain(apart).collect()
 }
 
-/// Returns the first distances, at most `most`.
+/// Builds the table of distances, limited to the first `most` pairs.
 fn distances(found: &FingerprintGroups, most: usize) -> Table {
     let all = by_comparability(found);
     let (name, title) = ("distances", "Distance between groups (Jensen–Shannon)");
@@ -118,7 +118,7 @@ fn shares_of(fingerprint: &Fingerprint) -> impl Iterator<Item = (&Node, &Node, f
     fingerprint.edges().map(move |(from, to, count)| (from, to, ratio(count, total).unwrap_or(0.0)))
 }
 
-/// Returns the share of each transition in a group, and its mean share in the other groups.
+/// Returns the share of each transition in a group, and its mean share in the other groups that have transitions.
 fn contrasts<'f>(
     found: &'f FingerprintGroups,
     group: &'f FingerprintGroup,
@@ -201,7 +201,7 @@ impl Nodes {
         Self { shown, places }
     }
 
-    /// Returns the shares of a fingerprint's transitions by the indices of their nodes.
+    /// Sums the shares of a fingerprint's transitions by the indices of their nodes.
     fn shares(&self, fingerprint: &Fingerprint) -> BTreeMap<(usize, usize), f64> {
         let mut shares = BTreeMap::new();
         for (from, to, share) in shares_of(fingerprint) {

@@ -7,7 +7,7 @@ use super::junit::TestSuite;
 use super::table::Table;
 use crate::calibrate::{BaselineComparison, CalibrationReport, DetectorReport, GateOutcome, Tier, TierGate};
 
-/// The most entries of one kind that are named.
+/// Maximum number of entries that are named per kind of change.
 const NAMED: usize = 10;
 
 /// Renders a gate and comparisons with an earlier calibration as text. Either may be missing.

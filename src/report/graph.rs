@@ -6,7 +6,7 @@ use super::draw::{Pen, count, fill, label, line, note, number, small, stroke};
 use super::markup::Markup;
 use super::wrap::shortened;
 
-/// A graph of transitions between kinds of events, which stand in order around a circle.
+/// A graph of transitions between kinds of events, which are placed in order around a circle.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GraphChart {
     pub(super) nodes: Vec<GraphNode>,
@@ -58,7 +58,7 @@ const CENTRE: (f64, f64) = (WIDTH / 2.0, 124.0);
 const RADIUS: f64 = 90.0;
 const NODE: f64 = 8.0;
 
-/// The largest width of a label, in columns.
+/// Maximum width in columns of a label, except at the top and bottom of the circle.
 const LABEL: usize = 14;
 
 type Point = (f64, f64);

@@ -76,7 +76,7 @@ impl TestSuite {
         format!("{name} tests=\"{tests}\" failures=\"{failures}\"{skipped}")
     }
 
-    /// Writes suites as one file. An empty `name` is left out.
+    /// Writes suites as one file. An empty `name` is omitted.
     ///
     /// # Errors
     /// If writing to `out` fails.

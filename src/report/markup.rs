@@ -81,14 +81,15 @@ impl Markup {
     }
 }
 
-/// Escapes a text for an attribute or the content of an XML element, line feeds and tabs included.
+/// Escapes a text for an attribute or the content of an XML element, with line feeds and tabs as references, since
+/// parsers turn them into spaces in attributes.
 pub(super) fn xml_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     escape(text, &mut out);
     out.replace('\n', "&#10;").replace('\t', "&#9;")
 }
 
-/// Escapes a text for content or attributes.
+/// Escapes a text for content or attributes, and replaces unprintable characters.
 fn escape(text: &str, out: &mut String) {
     for letter in text.chars() {
         match letter {

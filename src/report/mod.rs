@@ -1,7 +1,7 @@
-//! Renders results as text, HTML, Markdown, LaTeX and CSV.
+//! Renders results as text, HTML, Markdown, LaTeX and CSV, charts as SVG, and test suites as JUnit XML.
 //!
-//! Most results become a [`Document`], which renders as text, HTML, Markdown and LaTeX; its [`Table`]s render
-//! as CSV too.
+//! Most results become a [`Document`], which renders as text, HTML, Markdown and LaTeX. Its [`Table`]s also render
+//! as CSV, and its [`Chart`]s as SVG.
 
 mod axis;
 mod calibration;

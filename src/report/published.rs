@@ -9,7 +9,7 @@ use super::wrap::wrapped;
 use crate::replicate::{Coefficient, PairGroup, PassK, Replication};
 use crate::stats::Correlation;
 
-/// The number of pairs in the table of the strongest signals.
+/// Maximum number of rows in the table of the strongest signals.
 const STRONGEST: usize = 10;
 
 /// Renders a replication as text of at most 80 columns, with the tables of the published note: every run
@@ -34,7 +34,6 @@ pub fn render_replication(replication: &Replication, pass_k: Option<&[PassK]>) -
     text
 }
 
-/// Returns the overall figures as a paragraph.
 fn overall(tables: &Replication) -> String {
     let overall = &tables.overall;
     let mut text = format!(
@@ -125,7 +124,7 @@ fn by_pair(replication: &Replication) -> Table {
         .grouped()
 }
 
-/// Returns the strongest correlations of recovery with reward, by pair of model and domain.
+/// Returns the correlations of recovery with reward by pair of model and domain that have the largest |r|.
 fn strongest(replication: &Replication) -> Table {
     let mut signals: Vec<(&PairGroup, &str, &Correlation)> = Vec::new();
     for pair in &replication.by_model_domain {

@@ -22,7 +22,7 @@ const TITLE: &str = "Recovery from tool errors and reward";
 pub struct ReplicationView<'r> {
     /// Whether to include the table of pass^k.
     pub pass_k: bool,
-    /// Whether to list the copies of runs that were left out.
+    /// Whether to list the copies of runs, which do not count.
     pub duplicates: bool,
     /// Tables by groups.
     pub grouped: Option<&'r GroupedReplication>,

@@ -104,7 +104,7 @@ fn with_errors(associations: &[Association]) -> Option<&Association> {
     associations.iter().find(|one| one.relation == Relation::RecoveryWithErrors)
 }
 
-/// The number of runs with errors below which the r of a model is not shown.
+/// Minimum number of runs with errors and a reward for the r of a model to be shown.
 const FEWEST: usize = 10;
 
 pub(super) fn models(analysis: &ReplicationAnalysis) -> Table {

@@ -74,7 +74,7 @@ fn said_or_done(step: &Step<'_>, width: usize, taken: usize) -> String {
         Event::Action(action) => {
             let name = plain(action.name, width / 4);
             let (name, given) = match command_line(action) {
-                // The command line begins with the name of the tool.
+                // The command line already begins with the name of the tool.
                 Some(line) if line.split_whitespace().next() == Some(action.name) => {
                     (String::new(), line.into_owned())
                 }

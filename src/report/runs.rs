@@ -1,4 +1,4 @@
-//! Tables without inference: pass^k, and one row per run.
+//! Tables without statistical tests: pass^k, and one row per run.
 
 use super::cell::Cell;
 use super::table::Table;

@@ -25,7 +25,7 @@ impl Counts {
         wilson(self.detected, self.applicable, 0.95).ok()
     }
 
-    /// Returns the cells of the columns of `COUNTS`.
+    /// Returns the cells for the columns in [`COUNTS`].
     fn cells(self) -> [Cell; 5] {
         [
             Cell::Count(self.traces),
@@ -130,7 +130,7 @@ fn cost_table(totals: &BTreeMap<&str, Counts>) -> Option<Table> {
     ))
 }
 
-/// The most models in a chart.
+/// Maximum number of models in a chart.
 const DRAWN: usize = 15;
 
 /// Returns a scan as a document: flagged runs, detectors, costs, and files that were not read completely.
@@ -207,7 +207,7 @@ fn row(label: String, counts: Counts) -> Option<IntervalRow> {
     (counts.applicable > 0).then(|| IntervalRow::new(label, note, counts.share(), counts.interval()))
 }
 
-/// The most bars in a chart.
+/// Maximum number of bars in a chart.
 const BARS: usize = 20;
 
 /// Returns charts of the cost of failures in steps, time and tokens, with the largest shares first.

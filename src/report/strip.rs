@@ -7,22 +7,22 @@ use super::markup::Markup;
 use crate::merge::{RunStrip, StripFinding, StripStep, WORST_RUNS as RUNS};
 use crate::trace::{Actor, Status, first_chars};
 
-/// The number of bytes after which no further step of a run is drawn. Keeps 50 runs below 5 MB.
+/// Number of bytes after which no further step of a run is drawn. Keeps a page with 50 runs below 5 MB.
 const RUN_BYTES: usize = 68_000;
 
-/// The number of bytes after which no further finding of a run is listed.
+/// Number of bytes after which no further finding of a run is listed.
 const FINDING_BYTES: usize = 10_000;
 
-/// The most findings drawn under the boxes of one run.
+/// Maximum number of findings drawn under the boxes of one run.
 const LANES: usize = 6;
 
-/// The most characters shown of a raw step.
+/// Maximum number of characters shown of a raw step.
 const STEP_CHARS: usize = 1_200;
 
-/// The maximum number of findings in the table of runs, for each run, and of characters of each.
+/// Maximum number of findings per run in the table of runs, and of characters per message there.
 const SUMMARIES: usize = 4;
 const SUMMARY_CHARS: usize = 160;
-/// The maximum number of characters shown of a message or of evidence.
+/// Maximum number of characters shown of a message or of evidence elsewhere.
 const TEXT_CHARS: usize = 600;
 
 impl RunStrip {
@@ -81,7 +81,7 @@ fn summary_row(row: &mut Markup, number: usize, run: &RunStrip) {
     let title = cut(&run.title, 200);
     row.element("th", &[("scope", "row"), ("class", text_class(&title))], |cell| {
         cell.leaf("a", &[("href", &format!("#run-{number}"))], &title);
-        // The first finding of each detector. Findings of one detector follow one another.
+        // Keeps the first finding of each detector: findings of one detector are adjacent.
         let mut findings: Vec<&StripFinding> = run.findings.iter().collect();
         findings.dedup_by_key(|finding| &finding.detector);
         for finding in findings.iter().take(SUMMARIES) {
@@ -101,7 +101,7 @@ fn article(markup: &mut Markup, number: usize, run: &RunStrip) {
     let id = format!("run-{number}");
     markup.element("article", &[("id", &id), ("aria-label", &cut(&run.title, 200))], |article| {
         article.leaf("h3", &[], &cut(&run.title, 200));
-        // Longer runs get shorter quotes.
+        // Longer runs get shorter quotes, so more of their steps are drawn.
         let chars = (RUN_BYTES / 2 / run.steps.len().max(1)).clamp(120, STEP_CHARS);
         let steps = [("class", "strip")];
         let drawn = listed(article, &steps, RUN_BYTES, &run.steps, |list, step| {
@@ -201,7 +201,7 @@ fn box_of(item: &mut Markup, run: &RunStrip, step: &StripStep, chars: usize) {
     });
 }
 
-/// Returns the findings that are drawn under the boxes, with the numbers of their lanes.
+/// Returns the findings that are drawn under the boxes, with the indices of their lanes.
 fn lanes(run: &RunStrip) -> impl Iterator<Item = (usize, &StripFinding)> {
     run.findings.iter().enumerate().take(LANES)
 }
@@ -219,7 +219,7 @@ fn lanes_of(item: &mut Markup, run: &RunStrip, step: &StripStep) {
     });
 }
 
-/// Returns the first `limit` characters of a text, and the number of those left out.
+/// Cuts a text to `limit` characters, followed by the number of characters that were cut.
 fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         None => text.to_owned(),

@@ -14,7 +14,7 @@ use super::wrap::{padded, shortened, width, wrapped};
 /// The width of a terminal for text tables.
 pub(super) const TEXT_WIDTH: usize = 80;
 
-/// Labels are not cut below this width to make a table fit.
+/// Minimum width to which text columns are narrowed to make a table fit.
 const LEAST_OF_LABEL: usize = 24;
 
 /// The kind of a column. An interval takes two columns in CSV.
@@ -32,7 +32,7 @@ struct Column {
     /// The heading in other forms.
     heading: String,
     kind: Kind,
-    /// Whether the short text leaves it out.
+    /// Whether the short text omits it.
     full: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct Table {
 impl Table {
     /// Creates a table without rows. `name` becomes a file name. Columns are separated by ` | `: `n #` is a
     /// number, `ci ~` an interval, and `errors=failed calls #` a number whose heading differs from its name
-    /// in CSV. A column that ends in ` +` is left out of the short text.
+    /// in CSV. The short text omits a column that ends in ` +`.
     pub(super) fn new<S: AsRef<str>>(name: &'static str, title: impl Into<String>, columns: &[S]) -> Self {
         let columns = columns.iter().flat_map(|columns| columns.as_ref().split(" | ")).map(Column::of);
         Self {
@@ -231,7 +231,7 @@ impl Table {
         }
     }
 
-    /// Splits the columns into blocks that fit. Each block begins with the labels.
+    /// Splits the columns into blocks that fit. Each block begins with the leading text columns.
     fn blocks(&self, widths: &[usize], room: usize, skip: usize) -> Vec<Vec<usize>> {
         let labels = self.columns.iter().take_while(|column| column.kind == Kind::Text).count().max(skip + 1);
         let wide = |places: &[usize]| -> usize {
@@ -278,7 +278,7 @@ impl Table {
         text
     }
 
-    /// Returns the table as GitHub's Markdown.
+    /// Returns the table as GitHub Flavored Markdown.
     #[must_use]
     pub fn markdown(&self) -> String {
         let seen: Vec<usize> = (0..self.columns.len()).filter(|column| !self.is_blank(*column)).collect();

@@ -43,7 +43,7 @@ pub(super) fn wrapped(text: &str, columns: usize) -> Vec<String> {
             _ => {
                 let mut rest = word;
                 while !rest.is_empty() {
-                    // A letter wider than the line is kept whole.
+                    // Takes at least one letter, even if it is wider than the line.
                     let letters = fitting(rest.chars(), columns).chars().count().max(1);
                     let end = rest.char_indices().nth(letters).map_or(rest.len(), |(end, _)| end);
                     let (line, after) = rest.split_at_checked(end).unwrap_or((rest, ""));

@@ -8,8 +8,8 @@ use crate::export::csv_text;
 use crate::report::cell::Cell;
 
 impl Table {
-    /// Writes the table as CSV, with every digit, intervals in two columns, and missing values empty. A text
-    /// that begins like a formula gets an apostrophe in front.
+    /// Writes the table as CSV, with every digit, intervals in two columns, and missing values empty. A text that
+    /// begins like a formula, which spreadsheets would evaluate, gets an apostrophe in front.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if `out` cannot be written.

@@ -6,9 +6,9 @@ use crate::report::markup::is_unprintable;
 
 /// The width of a page, in characters of footnote size.
 const LATEX_WIDTH: usize = 76;
-/// The largest width of a text column, in the same characters.
+/// Maximum width of a text column, in the same characters.
 const LATEX_LABEL: usize = 24;
-/// The most rows of a table that stays on one page.
+/// Maximum number of rows of a `table`. One with more rows becomes a `longtable`, which continues on further pages.
 const LATEX_LONG: usize = 30;
 
 impl Table {
