@@ -95,8 +95,8 @@ impl Kind {
                  as chat messages, or in the native form (guide: formats).",
             ),
             Self::Damaged => (
-                "errors in files of a known format",
-                "The rest of such a file is read. Write it again if it was cut off.",
+                "errors in the content of files",
+                "What can be read is judged. Check that the file is a recorded run, and write it again if it was cut off.",
             ),
             Self::NoRuns => {
                 ("files without a run", "Nothing in the file is a run. Check that it is the right file.")
