@@ -45,7 +45,7 @@ enum Bytes<'s> {
 /// A stream, and the part of it that is held.
 struct Stream<'s> {
     input: Box<dyn Read + 's>,
-    /// May be longer than the part that is held: memory that was cleared once need not be cleared again.
+    /// May be longer than the part that is held: memory that was zeroed once need not be zeroed again.
     buffer: Vec<u8>,
     /// Number of bytes that are held.
     held: usize,
@@ -119,7 +119,7 @@ impl fmt::Debug for Window<'_> {
 }
 
 impl<'s> Window<'s> {
-    /// Makes a window over all of an input.
+    /// Makes a window over an input that is in memory as a whole.
     pub(crate) fn over_slice(bytes: &'s [u8]) -> Self {
         Self::over_part(bytes, Place::START)
     }
