@@ -25,7 +25,7 @@ use wrongturn::{
     trace::Actors,
 };
 
-/// The maximum number of models named if the requested one is missing.
+/// Maximum number of models named if the requested one is missing.
 const MODELS_TOLD: usize = 20;
 
 /// Compares two agents on the tasks that both tried.
