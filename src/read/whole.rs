@@ -213,7 +213,7 @@ fn read_or_fail(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: 
     }
 }
 
-/// Reads a document with this format's reader. Fails if there is no run, unless the reader is [`Reader::MayBeEmpty`].
+/// Reads a document with this format's reader. Fails if it finds no run, unless the reader is [`Reader::MayBeEmpty`].
 fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
     runs.named = Some(format);
     if runs.options.places {

@@ -106,7 +106,7 @@ fn verdict(contrast: &Contrast) -> String {
     said.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns `before` and the intervals with their clusters as the end of a sentence. Empty if there are no intervals.
+/// Returns `before` and the intervals with their clusters as the end of a sentence. Empty without an interval.
 fn intervals(before: &str, clustered: &[ClusteredInterval]) -> String {
     let shown = clustered.iter().filter_map(|one| {
         let few = if one.is_doubtful() {
