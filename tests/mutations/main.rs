@@ -51,7 +51,7 @@ impl Case {
         }
         let told = random.below(5) == 0;
         let format = told.then(|| Format::VARIANTS[random.below(Format::VARIANTS.len())]);
-        // There are at most some thousand pieces.
+        // At most about 2,000 pieces, to bound the time.
         let piece_bytes = [1, 20, 300, 5000][random.below(4)].max(text.len() / 2000);
         Self { text, format, piece_bytes }
     }
@@ -87,7 +87,7 @@ impl Case {
         let seen = Outcome::of(&reading);
         for chunk in [1, 7, 4096] {
             let mut collector = TraceCollector::default();
-            // There are at most some thousand reads.
+            // At most about 8,000 reads, to bound the time.
             let drip = Drip(&self.text, chunk.max(self.text.len() / 8_000));
             let streamed = read_stream(drip, &self.options(), &mut collector);
             same("a stream gives other traces", &traces, &collector.traces)?;
