@@ -59,7 +59,7 @@ fn id<'a>(observation: &Members<'a>) -> Cow<'a, str> {
     observation.name("id").unwrap_or_default()
 }
 
-/// A state of an iteration: its start, whether it is a whole update, and its id.
+/// A state of an iteration: its start, whether it is a whole update, and its id. The greatest one is current.
 type State<'a> = (Option<u64>, bool, Cow<'a, str>);
 
 /// Returns the ids of observations that a later one repeats. `BeeAI` records an iteration after each change

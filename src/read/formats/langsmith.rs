@@ -97,11 +97,11 @@ impl<'a> Records<'a> {
     }
 }
 
-/// A run.
+/// A run, which may be sent in several parts.
 #[derive(Default)]
 struct Record<'a> {
     id: Cow<'a, str>,
-    /// The parent run.
+    /// The id of the run that lists it under `child_runs`.
     parent: Option<Cow<'a, str>>,
     /// Everything sent about it, in order.
     sent: Vec<Members<'a>>,
@@ -138,8 +138,8 @@ impl<'a> Record<'a> {
         self.get("extra")?.member("metadata")?.member("ls_model_name").and_then(common::name)
     }
 
-    /// Returns the conversation that a root without its children ends with. The user's messages may be only in
-    /// its inputs.
+    /// Returns the conversation in the outputs of a root, for use if its children were not exported. The user's
+    /// messages may be only in its inputs.
     fn conversation(&self, trace: &str) -> Option<Recording<'a>> {
         let is_root = self.name("run_type")? == "chain" && self.name("parent_run_id").is_none();
         let messages = |key| self.get(key)?.member("messages").and_then(Raw::items);

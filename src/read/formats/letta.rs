@@ -41,7 +41,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut has_messages = false;
     let mut items = elements(document, &LISTS);
     let date = |item: Option<&Raw<'_>>| item.and_then(|item| item.member("date")).and_then(time::of_string);
-    // The server lists the newest first by default.
+    // By default, the server lists the newest message first.
     if date(items.first()) > date(items.last()) && date(items.last()).is_some() {
         items.reverse();
     }

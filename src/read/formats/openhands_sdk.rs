@@ -7,7 +7,7 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(EVENT)], reader: Reader::Document(read) };
 
-/// An event. The first versions wrote its class name with the module.
+/// An event. The first versions wrote its class name with the module, which `*` matches.
 pub(super) const EVENT: Mark = All(&[
     Is(Kind::String, &["id", "source"]),
     Says(
@@ -78,7 +78,6 @@ impl<'a> Conversation<'a> {
         self.run.give(runs);
     }
 
-    /// Reads an event.
     pub(super) fn read(&mut self, event: Raw<'a>) {
         if event.kind() != Kind::Object {
             return self.run.pass_over("events of other kinds", 1);
@@ -205,7 +204,6 @@ fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
     common::arguments_without(action, |key| key == b"kind")
 }
 
-/// Returns the answer in an observation.
 fn answer_of(observation: Raw<'_>) -> Answer<'_> {
     let members = Members::from(observation);
     let present = |key: &str| members.present(key);

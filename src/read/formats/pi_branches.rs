@@ -1,4 +1,4 @@
-//! The branches of a pi session.
+//! Finds the abandoned branches of a pi session.
 
 use std::collections::BTreeMap;
 

@@ -98,7 +98,7 @@ impl<'a> Recording<'a> {
         Self { metadata, ..Self::default() }
     }
 
-    /// Counts skipped elements.
+    /// Counts elements as skipped, to be reported with the run.
     pub(super) fn pass_over(&mut self, reason: &'static str, count: u64) {
         if count > 0 {
             *self.passed_over.entry(reason.into()).or_default() += count;
@@ -255,7 +255,7 @@ impl<'a> Recording<'a> {
         runs.hand_on(&mut self.steps, self.turn);
     }
 
-    /// Emits the run.
+    /// Emits the run and reports its skipped elements.
     pub(super) fn give(mut self, runs: &mut Runs<'_>) {
         self.passed_over.into_iter().for_each(|(reason, count)| runs.pass_over(reason, count));
         runs.give_unrouted(&mut self.steps, self.metadata, self.reward);
@@ -300,7 +300,7 @@ impl<K: Eq + Hash + Clone, V> Ordered<K, V> {
     }
 }
 
-/// Runs by id.
+/// Runs by id, in the order in which they began.
 #[derive(Default)]
 pub(super) struct Recordings<'a> {
     agent: &'static str,

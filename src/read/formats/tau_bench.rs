@@ -176,7 +176,7 @@ fn answer(text: Option<TextCow<'_>>) -> Answer<'_> {
     Answer::new(Content::from(text), status, provenance)
 }
 
-/// Returns the domain, from the heading of the first instructions.
+/// Returns the domain, from the heading of the first system message.
 fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
     let text = messages.iter().find(|message| message.role == "system")?.text()?;
     let text = text.text().head(40).to_ascii_lowercase();
