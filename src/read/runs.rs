@@ -275,7 +275,7 @@ impl<'s> Runs<'s> {
             ending: RunSummary::default(),
         };
         let checked = read(json, header, &mut run).and_then(|()| {
-            // Skipped bytes must be UTF-8 as well.
+            // Bytes that the reader skipped without checking must be UTF-8 as well.
             match simdutf8::basic::from_utf8(json.since(start)) {
                 Ok(_) => Ok(()),
                 Err(_) => Err(Fault::encoding_at(start)),

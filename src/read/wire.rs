@@ -69,7 +69,7 @@ pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? != Kind::Number {
         return json.skip().map(|()| None);
     }
-    // A number beyond the range of a double is not a count.
+    // A number beyond the range of a double is not a count, but the reader must still skip it.
     let start = json.clone();
     let number = json.number().ok();
     if number.is_none() {
