@@ -42,7 +42,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Returns the id of the trace of each record: its own, or that of the runs above it, or the id of its root.
+/// Returns the trace id of each record: its own, or that of a run above it, or else the id of its root.
 fn traces<'a>(records: &[Record<'a>]) -> Vec<Cow<'a, str>> {
     let by_id: TextMap<_, _> = records.iter().map(|record| (record.id.clone(), record)).collect();
     let mut known: TextMap<Cow<'a, str>, Cow<'a, str>> = TextMap::default();

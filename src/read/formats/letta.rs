@@ -1,4 +1,4 @@
-//! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
+//! Letta: messages of an agent, each with a `message_type`, alone or in the results of letta-evals.
 
 use super::prelude::*;
 
@@ -102,7 +102,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
             }
         }
         Some("approval_response_message") => {
-            // Client-side tools return their results here.
+            // Approvals hold the results of client-side tools.
             let answers = message.objects("approvals").filter(|answer| answer.has("tool_return"));
             answers.for_each(|answer| tool_return(&answer, run));
         }

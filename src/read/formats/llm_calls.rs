@@ -142,7 +142,7 @@ impl<'a> Exchange<'a> {
         let prompt = prompt.json().member("prompt")?.spelling();
         let request = Body::Text(format!(r#"{{"messages":{prompt}}}"#));
         let output = step.present("output").map(Body::of);
-        // Streamed output groups its parts by type.
+        // Streamed output has its texts and calls in separate lists, which are joined into one message.
         let response = output.map(|output| match spoken_in_parts(output.json()) {
             Some(message) => Body::Text(message),
             None => output,
@@ -258,7 +258,7 @@ impl<'e, 'a> Exchanges<'e, 'a> {
 }
 
 /// Returns the index of the longest conversation that the messages with these keys begin with, and the number of
-/// its messages that they repeat.
+/// its messages that they repeat, those of its last response included.
 fn repeated(conversations: &[Exchanges<'_, '_>], keys: &[String]) -> Option<(usize, usize)> {
     let places = conversations.iter().enumerate();
     let before = places.filter(|(_, one)| keys.len() > one.keys.len() && keys.starts_with(&one.keys));

@@ -65,8 +65,8 @@ impl<'a> Extra<'a> {
         }
     }
 
-    /// Returns true if the harness wrote the message, such as a `FormatError`. Users interrupt by `UserInterruption`,
-    /// `UserRejection` or `UserNewTask`.
+    /// Returns true if the harness wrote the message, such as a `FormatError`. Interrupts by users are of type
+    /// `UserInterruption`, `UserRejection` or `UserNewTask`.
     pub(in crate::read) fn is_notice(&self) -> bool {
         self.interrupt.as_deref().is_some_and(|kind| !kind.starts_with("User"))
     }

@@ -119,7 +119,7 @@ impl<'a> Conversation<'a> {
                 }
             }
             "LLMCompletionLogEvent" => self.run.model(event.name("model_name")),
-            // This is the state of the conversation, which is stored next to its events.
+            // Not an event, but the state of the conversation, which is stored next to the events.
             "" if event.has("agent") => {
                 let model = event.object("agent").object("llm").name("model");
                 self.run.metadata.model = model.map(|model| model.as_ref().into());
@@ -146,7 +146,7 @@ impl<'a> Conversation<'a> {
         let written = event.get("tool_call");
         let written = written.map(|call| call.member("function").unwrap_or(call));
         let named = || written.and_then(|call| call.member("name")).and_then(common::name);
-        // For an action that could not be built, the call is kept as the model wrote it.
+        // If the action could not be built, use the arguments as the model wrote them.
         let arguments = match event.get("action").filter(|action| action.kind() == Kind::Object) {
             Some(action) => arguments_of(action),
             None => {

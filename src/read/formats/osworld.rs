@@ -1,5 +1,5 @@
 //! OSWorld: the steps of a trajectory (`traj.jsonl`). The effects of actions are in screenshots, which are
-//! separate files.
+//! separate files, so most calls have no recorded answer.
 
 use super::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Petri and Bloom: transcripts in which an auditor model talks to a target model. The messages of each of them are a
-//! run.
+//! Petri and Bloom: transcripts in which an auditor model talks to a target model. The messages that each of them saw
+//! are a run.
 
 use super::inspect::{observation, outcome};
 use super::prelude::*;

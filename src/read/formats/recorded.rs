@@ -39,7 +39,7 @@ pub(super) fn objects<'a>(document: &Document<'a>, keys: &[&str]) -> impl Iterat
     elements(document, keys).into_iter().map(Members::from)
 }
 
-/// Returns the objects that meet a condition, and counts the others as skipped.
+/// Returns the objects that `mark` fits, and reports the rest as skipped for the reason `others`.
 pub(super) fn fitting<'a>(
     mark: &Mark,
     objects: impl IntoIterator<Item = Members<'a>>,
@@ -66,7 +66,7 @@ pub(super) fn json(text: &str) -> Option<Raw<'_>> {
     Json::new(text.as_bytes()).is_sound().then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
 }
 
-/// Returns a name or id, which may be an integer.
+/// Returns an id: a non-empty string, or an integer as text.
 pub(super) fn ident(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
     value.and_then(common::ident)
 }

@@ -61,12 +61,12 @@ enum Likeness {
     Run,
     /// A run or a transcript without messages; which of the two is not known.
     Empty,
-    /// A transcript of another kind.
+    /// A transcript of another format.
     Transcript,
     Other,
 }
 
-/// Classifies an object. One with only messages may be a transcript of another kind.
+/// Classifies an object. One with only messages may be a transcript of another format.
 fn likeness(members: &Members<'_>) -> Likeness {
     if members.has("reward_info") || members.has("termination_reason") {
         return if members.has("traj") { Likeness::Other } else { Likeness::Run };
@@ -265,7 +265,7 @@ struct OpenSimulation {
     is_run: bool,
     has_messages: bool,
     says_something: bool,
-    /// The key and offset of events in a place where tau2 results have none.
+    /// The key and offset of events under a key that tau2 results do not use for events.
     elsewhere: Option<(&'static str, usize)>,
 }
 

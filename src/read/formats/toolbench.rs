@@ -1,4 +1,4 @@
-//! ToolBench: the answer of a search over calls. A node names a tool, and the next one has the arguments and
+//! ToolBench: the nodes of a search for an answer. A node names a tool, and the next one has the arguments and
 //! the result.
 
 use super::prelude::*;

@@ -38,7 +38,7 @@ fn read(thread: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Adds the parts of a message: objects with the type as the key.
+/// Adds the parts of a message: objects whose only key is the type of the part.
 fn parts<'a>(message: &Members<'a>, actor: Actor, run: &mut Recording<'a>) {
     for part in message.objects("content") {
         run.say(actor, part.text("Text").or_else(|| part.object("Mention").text("content")));

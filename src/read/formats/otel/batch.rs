@@ -46,7 +46,7 @@ impl SpanBatch {
     }
 
     /// Drops spans and log records whose ids OpenTelemetry does not allow: trace ids must have 32 hexadecimal
-    /// digits, span and parent ids 16, and not all may be zero. Returns how many were dropped.
+    /// digits, span and parent ids 16, and not all digits may be zero. Returns how many were dropped.
     ///
     /// Ids in files have many forms, so reading accepts them all. A network receiver should not accept arbitrary
     /// ids from senders.

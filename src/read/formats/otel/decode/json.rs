@@ -29,7 +29,7 @@ pub(super) struct Around<'r, 'a> {
     pub(super) micros: bool,
 }
 
-/// The members of a span.
+/// A span that is being read. Its other members are applied to it at the end.
 #[derive(Default)]
 struct Row<'a> {
     span: Span<'a>,

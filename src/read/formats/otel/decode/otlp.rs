@@ -86,7 +86,7 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
             }
             b"spans" | b"logRecords" | b"log_records" | b"logs" => {
                 has_items |= value.kind()? != Kind::Null;
-                // The name of the scope may still follow.
+                // Items need the name of their scope, which may still follow.
                 let later = if name.is_some() { None } else { whole(value) };
                 match later {
                     Some(list) => waiting.push(list),

@@ -16,7 +16,7 @@ use super::model::{
 };
 use crate::error::{Error, ErrorKind, Result};
 
-/// Reads the body of a request of spans or, failing that, of log records.
+/// Reads the body of an export request as spans or, if that fails, as log records.
 pub(super) fn take(bytes: &[u8], into: &mut Collection<'_>) -> Result<()> {
     let spans = match ExportTraceServiceRequest::decode(bytes) {
         Ok(request) => {

@@ -187,7 +187,7 @@ fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     if places.contains(&None) {
         for (place, call) in calls(requests) {
             let digests = digests(&call.arguments);
-            // A span with an id does not show a call with another id.
+            // A span with an id does not show a call with another id, and equal ids are already paired.
             for with_id in [false, true].into_iter().filter(|with_id| !with_id || call.id.is_none()) {
                 open.add(By::Name(with_id, &call.name), place);
                 for digest in &digests {
@@ -248,7 +248,7 @@ fn pair_agents(
 /// turn, and any later span counts as the start of another, unrecorded request.
 fn set_turns_without_requests(tree: &Tree<'_>, requests: &[Request<'_>], tools: &mut [Action<'_>]) {
     let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
-    // The spans of the request before a tool, shared by many tools.
+    // The spans of the request before a tool. Many tools share it, so its spans are sorted only once.
     let mut spans: Vec<At> = Vec::new();
     for tool in tools {
         let start = tool.start().unwrap_or_default();

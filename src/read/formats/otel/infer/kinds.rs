@@ -36,7 +36,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
         return match kind.to_ascii_uppercase().as_str() {
             "TOOL" => Kind::Tool,
             "LLM" => Kind::Model,
-            // Some instrumentations call a tool an agent if its name contains "agent".
+            // Some instrumentations record a tool as an agent if its name contains "agent".
             "AGENT" if attributes.name(Attr::ToolName).is_some() => Kind::Tool,
             // An iteration of LangGraph's prebuilt agent. The agent itself is the enclosing graph.
             "AGENT"
@@ -59,7 +59,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
     if let Some(operation) = attributes.name(Attr::AiOperation) {
         return of_ai_operation(operation);
     }
-    // Some tracers write no kind, but name the span after the tool.
+    // Some tracers record no kind, only the name of the tool.
     if tool.is_some() || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some() {
         return Kind::Tool;
     }

@@ -14,8 +14,8 @@ use super::status::{self, Verdict};
 use super::tree::{At, Tree};
 use crate::trace::{Answer, Content, TextCow, UnknownReason};
 
-/// Returns the call of an action whose answer must be looked for elsewhere. `None` if its spans hold the
-/// result, or if it has no id.
+/// Returns the call of an action if its answer must be found outside its spans. `None` if they hold the
+/// result, or if the call has no id.
 pub(crate) fn wanted<'s>(
     requests: &[Request<'s>],
     action: &Action<'s>,

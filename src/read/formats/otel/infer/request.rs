@@ -71,7 +71,7 @@ impl<'s> Request<'s> {
         let calls = Rc::make_mut(&mut self.calls);
         for block in output {
             match block {
-                // Instrumentation may give the same text or call in two forms.
+                // Instrumentation may record a text or call twice, in two forms, so repetitions are skipped.
                 Block::Text(Role::Agent | Role::Unknown, text) if self.texts.last() != Some(&text) => {
                     self.texts.push(text);
                 }

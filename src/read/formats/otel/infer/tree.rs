@@ -110,7 +110,7 @@ impl<'s> Tree<'s> {
         self.calls.get(at).copied().unwrap_or(at)
     }
 
-    /// Returns all tool spans of a call, innermost first, given its innermost one.
+    /// Returns all tool spans that record a call, innermost first. `call` is the innermost one.
     pub(crate) fn views(&self, call: At) -> Vec<At> {
         let shows = |at: &At| self.kind(*at) == Kind::Chain || self.call_of(*at) == call;
         let around = self.ancestors(call).take_while(shows).filter(|at| self.kind(*at) == Kind::Tool);
@@ -192,7 +192,7 @@ impl<'s> Tree<'s> {
         self.kind(at) == Kind::Tool && self.call_of(outer) == self.call_of(at)
     }
 
-    /// Returns the owner of a model or tool span.
+    /// Returns the owner of a model or tool span: the agent that LangGraph names, or else that of the enclosing spans.
     pub(crate) fn owner(&self, at: At) -> Owner {
         if let Some(name) = self.span(at).and_then(kinds::graph_agent) {
             let mut tools = self.ancestors(at).filter(|outer| self.kind(*outer) == Kind::Tool);

@@ -178,7 +178,7 @@ pub(crate) struct Attributes<'a> {
 }
 
 impl<'a> Attributes<'a> {
-    /// Initial capacity.
+    /// Initial capacity, which saves most reallocations.
     const ROOM: usize = 12;
 
     /// Adds an attribute, unless its value is null. If a name is added more than once, its last value counts.

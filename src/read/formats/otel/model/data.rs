@@ -69,7 +69,7 @@ impl<'t> Data<'t> {
         }
     }
 
-    /// Returns a non-negative integer; `3.0` is 3.
+    /// Returns the value if it is a non-negative integer, such as `3` or `3.0`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

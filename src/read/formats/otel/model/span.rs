@@ -96,7 +96,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Span<'_> {
-    /// Returns the id of the span, if it is valid by the standard.
+    /// Returns the id of the span, if it has the form that OpenTelemetry requires.
     pub(crate) fn own_id(&self) -> Option<SpanId> {
         self.span_id.parse().ok()
     }
