@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     })
 }
 
-/// Answers one hook.
+/// Reads a hook from standard input, updates the state of its session, and prints the answer, if any.
 fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     let mut json = Vec::new();
     std::io::stdin().lock().read_to_end(&mut json)?;

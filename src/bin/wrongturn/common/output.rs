@@ -82,7 +82,7 @@ pub(crate) fn at<E: Display>(path: &Path) -> impl Fn(E) -> String {
     move |error| format!("{}: {error}", path.display())
 }
 
-/// Creates a directory for outputs.
+/// Creates a directory for outputs, with its parents.
 pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
     Ok(fs::create_dir_all(path).map_err(at(path))?)
 }

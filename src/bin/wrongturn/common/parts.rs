@@ -25,7 +25,7 @@ pub(crate) struct PartialFile {
     /// Write a partial state, which `merge` combines with those of other parts
     #[arg(long = "partial", value_name = "OUT.json")]
     pub(crate) path: Option<PathBuf>,
-    /// Name of this part in the partial state; parts with the same name count once. Default: the paths
+    /// Name of this part; a part that is merged twice counts once. Default: the paths
     #[arg(long, value_name = "NAME", requires = "path")]
     split: Option<String>,
     /// Write only the partial state and requested rows, no report

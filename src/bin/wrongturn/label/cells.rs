@@ -58,7 +58,7 @@ pub(crate) struct Labelled {
     pub(crate) row: Option<RowOf>,
 }
 
-/// Where the run of a row is.
+/// The file and id of a row's run, and a digest that shows whether the run has changed.
 pub(crate) struct RowOf {
     pub(crate) file: String,
     pub(crate) run: String,
