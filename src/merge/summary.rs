@@ -1,5 +1,5 @@
-//! Counts of a scan: runs, flagged runs, and for each detector and model, how often the detector fires and at
-//! what cost.
+//! Counts of a scan: its runs, its flagged runs, and for each detector and model, how often the detector fires and
+//! at what cost.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
