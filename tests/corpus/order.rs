@@ -312,7 +312,7 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
 #[derive(Debug, Default)]
 struct Slow {
     begun: AtomicU64,
-    /// The number of runs that began meanwhile.
+    /// The number of runs that began while it slept.
     ahead: AtomicU64,
 }
 
