@@ -78,7 +78,7 @@ fn perfect_predictions_score_one() {
     for (_, interval) in reflection.intervals(None, 200, 7) {
         assert_eq!(interval.map(<[f64; 2]>::from), Some([1.0, 1.0]));
     }
-    // The code accepts only one answer as right.
+    // The published code counts only `yes` as correct, even for the episode that was won.
     assert_eq!(
         reflect(&gold, &perfect(&gold), &with(Definition::Code)).all.detection_accuracy,
         Some(2.0 / 3.0)
@@ -93,7 +93,7 @@ fn empty_predictions_score_nothing() {
     assert_eq!((reflection.all.without_prediction, reflection.all.unanswered_items), (3, 3));
     assert_eq!((reflection.all.similarity_answered, reflection.all.episodes_without_ranges), (None, 2));
     assert_eq!(reflection.all.funnel["figure2"].detection, 3);
-    // The code leaves unanswered failures out of the mean of the judge.
+    // The published code excludes unanswered failures from the judge's mean.
     assert_eq!(reflect(&gold, &[], &with(Definition::Code)).all.judge, None);
     // Without episodes, no figure is defined.
     let nothing = reflect(&[], &perfect(&gold), &ReflectOptions::default());

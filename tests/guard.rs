@@ -78,7 +78,7 @@ struct Agent {
     state: GuardState,
     lines: Vec<String>,
     lag: usize,
-    /// The number of the call, the event and the answer of each hook that had an answer.
+    /// The position of the call, the event and the answer of each hook that had an answer.
     answers: Vec<(usize, &'static str, Value)>,
 }
 
@@ -276,7 +276,7 @@ fn an_agent_that_gets_on_is_left_alone() {
 fn calls_that_go_on_after_the_warning_are_blocked_and_feed_nothing() {
     let calls = [SAME; 12];
     let mut agent = Agent::new(guard().block_after(2), &calls, 0);
-    // In the session, a blocked call is one that was refused.
+    // In the session, a blocked call has the answer of a refused one.
     for number in 5..12 {
         agent.lines[2 * number + 2] = agent.lines[2 * number + 2].replace(SAME.1, "The call was not run");
     }

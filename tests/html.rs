@@ -237,7 +237,7 @@ fn a_comparison_page_escapes_tasks_and_detectors() {
     text_of(&comparison_document(&hostile_comparison()).html());
 }
 
-/// If Chromium is installed, a page leaves its console empty and runs no script.
+/// In Chromium, if installed, a page logs nothing to the console and runs no script.
 #[test]
 fn chromium_logs_nothing() {
     let found = ["chromium", "chromium-browser", "google-chrome"]

@@ -19,7 +19,7 @@ type RunsByTask<'r> = BTreeMap<&'r str, Vec<&'r Fingerprint>>;
 type EdgeRuns = (usize, Vec<Vec<(usize, f64)>>);
 
 /// Returns the distance between the pooled fingerprints of both sides, and its range if the runs of each task are
-/// shuffled between the sides. `None` if the distance is undefined for the sides or for any exchange.
+/// shuffled between the sides. `None` if the distance is undefined for the sides or for any shuffle.
 pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<FingerprintComparison> {
     let mut numbers: BTreeMap<(&Node, &Node), usize> = BTreeMap::new();
     let mut tasks_by_edge: Vec<EdgeRuns> = Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn fingerprints(tasks: &[Sides<'_>], options: &Resampling) -> Option<
 pub struct GroupedFingerprint {
     /// The group, such as a model.
     pub group: String,
-    /// The task, with its domain. Only runs of the same task are exchanged between groups.
+    /// The task, with its domain. Runs are shuffled between groups only within a task.
     pub task: Option<String>,
     /// The fingerprint.
     pub fingerprint: Fingerprint,
@@ -102,7 +102,7 @@ pub struct FingerprintDistance {
     pub distance: f64,
     /// The range of the distance expected by chance; `None` if `tasks` is 0.
     pub by_chance: Option<Interval>,
-    /// The share of exchanges with at least this distance; the observed groups count as one exchange. `None` if
+    /// The share of shuffles with at least this distance; the observed groups count as one shuffle. `None` if
     /// `tasks` is 0.
     pub p: Option<f64>,
 }
@@ -134,9 +134,9 @@ pub struct FingerprintDistance {
 pub struct FingerprintGroups {
     /// The groups, sorted by name.
     pub groups: Vec<FingerprintGroup>,
-    /// Each pair of groups with transitions, the farthest apart first.
+    /// The distances between all pairs of groups that have transitions, largest first.
     pub distances: Vec<FingerprintDistance>,
-    /// Number of exchanges drawn for each pair.
+    /// Number of shuffles drawn for each pair of groups.
     pub resamples: usize,
     /// Their seed.
     pub seed: u64,

@@ -1,7 +1,7 @@
 //! Compares two agents, or two versions of one, on the same tasks.
 //!
-//! Runs are paired by task. Tasks that only one side tried do not count. The intervals of differences
-//! come from resampling the tasks.
+//! Runs are paired by task. Tasks that only one side tried do not count. The intervals of differences are clustered
+//! by task: one from a cluster-robust standard error, one from a bootstrap over tasks.
 
 mod fingerprints;
 mod run;
@@ -30,11 +30,11 @@ pub struct ComparedSide {
     pub runs: u64,
     /// Runs that count.
     pub counted: u64,
-    /// Runs left out because they ended in an infrastructure error.
+    /// Runs excluded because they ended in an infrastructure error.
     pub infrastructure_errors: u64,
-    /// Runs left out because they have no task.
+    /// Runs excluded because they have no task.
     pub without_task: u64,
-    /// Runs left out because the other side has no run of their task.
+    /// Runs excluded because the other side has no run of their task.
     pub of_other_tasks: u64,
     /// Successes among the runs that count.
     pub successes: u64,
@@ -63,7 +63,7 @@ pub struct PairedOutcomes {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DetectionRate {
-    /// Runs in which it fires.
+    /// Runs in which it fires, out of `applicable`.
     pub detected: u64,
     /// Runs to which it applies, in tasks that have such runs on both sides.
     pub applicable: u64,
@@ -182,7 +182,7 @@ pub struct Comparison {
     pub pass_k: Vec<(f64, f64)>,
     /// The detectors, sorted by id.
     pub detectors: Vec<DetectorComparison>,
-    /// The comparison of the fingerprints; `None` if none were taken or the distance is undefined.
+    /// The comparison of the fingerprints; `None` if none were computed or the distance is undefined.
     pub fingerprints: Option<FingerprintComparison>,
     /// The tasks whose success rates differ, largest difference first.
     pub differing: Vec<TaskDifference>,

@@ -11,7 +11,7 @@ use crate::stats::float;
 pub struct ComparedRun {
     /// The domain.
     pub domain: Option<String>,
-    /// The task. Runs without one are left out. Instances of SWE-bench are named by their id in all formats.
+    /// The task. Runs without one do not count. Instances of SWE-bench are named by their id in all formats.
     pub task: Option<String>,
     /// The trial of the task.
     pub trial: Option<u64>,
@@ -23,7 +23,7 @@ pub struct ComparedRun {
     pub detected: Vec<(String, Option<bool>)>,
     /// Its known measures by name, of those in [`ComparedRun::MEASURES`].
     pub measures: Vec<(&'static str, f64)>,
-    /// The fingerprint, if one was taken.
+    /// The fingerprint, if one was computed.
     pub fingerprint: Option<Fingerprint>,
 }
 

@@ -1,9 +1,9 @@
-//! Names tasks in the same way across formats.
+//! Names tasks in the same way across formats, so runs in different formats can be paired.
 
 use crate::scan::TraceRecord;
 
 /// Returns the task of a run. An instance of SWE-bench is named by its id without a prefix such as
-/// `princeton/`. If a run has no task, the id is taken from its domain or file name.
+/// `princeton/`. A run without a task gets the id in its domain, or else in its file name.
 pub(super) fn task_of(record: &TraceRecord) -> Option<String> {
     let metadata = &record.metadata;
     let stem =

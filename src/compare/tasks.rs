@@ -48,8 +48,8 @@ impl<'r> Tasks<'r> {
         Self(tasks)
     }
 
-    /// Removes the tasks that only one side tried, and counts the runs that are kept and removed in their
-    /// sides.
+    /// Removes the tasks that only one side tried. Counts the runs that are kept, those that are removed, and the
+    /// successes in `sides`.
     pub(super) fn keep_shared(&mut self, sides: &mut [ComparedSide; 2]) {
         self.0.retain(|_, runs| {
             let shared = runs.iter().all(|runs| !runs.is_empty());
@@ -104,7 +104,7 @@ impl<'r> Tasks<'r> {
         outcomes
     }
 
-    /// Returns pass^1, pass^2 and so on of both sides, as far as both are defined.
+    /// Returns pass^1, pass^2 and so on of both sides, up to the largest k for which both are defined.
     pub(super) fn pass_k(&self) -> Vec<(f64, f64)> {
         let trials = |runs: &[&ComparedRun]| TaskTrials {
             trials: u32::try_from(runs.len()).unwrap_or(u32::MAX),
@@ -115,7 +115,7 @@ impl<'r> Tasks<'r> {
         (1..).map_while(|k| Some((pass_hat_k(&first, k).ok()?, pass_hat_k(&second, k).ok()?))).collect()
     }
 
-    /// Returns the fingerprints that were taken, by task and side.
+    /// Returns the fingerprints that were computed, by task and side.
     pub(super) fn fingerprints(&self) -> Vec<[Vec<&'r Fingerprint>; 2]> {
         let of =
             |runs: &Vec<&'r ComparedRun>| runs.iter().filter_map(|run| run.fingerprint.as_ref()).collect();

@@ -121,7 +121,7 @@ fn tasks_match_across_formats_that_name_no_domain() {
     for found in [compare(&first, &second), compare(&second, &first)] {
         assert_eq!((found.tasks, found.differing[0].domain.as_deref()), (4, Some("d")));
     }
-    // A task name in two domains matches neither.
+    // If a task name occurs in two domains, a run of that task without a domain matches neither.
     let other = ComparedRun { domain: Some("e".to_owned()), ..run(4, 1.0, &["look"]) };
     assert_eq!(compare(&[first, vec![other]].concat(), &second).tasks, 3);
 }

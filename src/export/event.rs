@@ -14,10 +14,10 @@ pub(super) const NAME: &str = "gen_ai.evaluation.result";
 /// The attribute that names a service.
 const SERVICE_NAME: &str = "service.name";
 
-/// Texts longer than this many bytes are cut, except evidence.
+/// Maximum size of texts other than evidence, in bytes. Longer texts are cut.
 const MOST_TEXT: usize = 4 << 10;
 
-/// Evidence longer than this many bytes is left out, because collectors refuse records that are too large.
+/// Maximum size of evidence in bytes. Larger evidence is replaced by its size, as collectors refuse large records.
 const MOST_EVIDENCE: usize = 32 << 10;
 
 /// Cuts a text to at most [`MOST_TEXT`] bytes, at a character boundary.
@@ -234,7 +234,7 @@ impl EvaluationEvent {
         }
     }
 
-    /// Estimates the size of the event in bytes, without its resource.
+    /// Estimates the size of the event in bytes, without its resource, which events share.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let value = |value: &EventValue| match value {
@@ -266,7 +266,7 @@ impl EvaluationEvent {
         named.chain(self.attributes.iter().cloned())
     }
 
-    /// Returns the number and name of a log record's severity: a detected failure is a warning.
+    /// Returns the number and name of a log record's severity: a warning for a detected failure, else information.
     pub(super) fn severity(&self) -> (i32, &'static str) {
         if self.label == EventLabel::Fail { (13, "WARN") } else { (9, "INFO") }
     }

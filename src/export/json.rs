@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::event::{EvaluationEvent, EventValue, NAME};
 use crate::objects::in_order;
 
-/// Returns evaluation events as one OTLP request of log records in JSON, under the resources of the senders.
+/// Returns evaluation events as one OTLP request of log records in JSON. Adjacent events of one service share its
+/// resource.
 ///
 /// The text has no line end. It can be a line of a file as the collector's file exporter writes it, or the
 /// body of a request to `/v1/logs`.
@@ -70,7 +71,7 @@ fn record(event: &EvaluationEvent) -> Value {
     let mut record = Map::new();
     let mut member = |name: &str, value: Value| record.insert(name.to_owned(), value);
     if event.observed > 0 {
-        // 64-bit integers are texts in OTLP/JSON.
+        // OTLP/JSON encodes 64-bit integers as strings.
         member("timeUnixNano", event.observed.to_string().into());
         member("observedTimeUnixNano", event.observed.to_string().into());
     }

@@ -25,7 +25,7 @@ const RUN: [Column<TraceRecord>; 19] = [
     ("tokens", |record| optional(record.cost.tokens())),
     ("seconds", |record| seconds(record.cost.duration_ns)),
     ("findings", |record| record.findings().count().to_string()),
-    // Runs with the same content have the same digest.
+    // Runs with the same content have the same digest, so readers can find copies.
     ("digest", |record| optional(record.digest)),
 ];
 
@@ -94,7 +94,7 @@ fn seconds(nanoseconds: Option<u64>) -> String {
     optional(nanoseconds.map(|nanoseconds| format!("{}.{:09}", nanoseconds / SECOND, nanoseconds % SECOND)))
 }
 
-/// Returns a row. Writing to memory cannot fail.
+/// Returns a row as a line. Writing to memory cannot fail, so errors are ignored.
 fn csv_line<T: AsRef<[u8]>>(cells: impl Iterator<Item = T>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let written = writer.write_record(cells);

@@ -9,10 +9,10 @@ use crate::read::{Format, PassedOver};
 use crate::scan::{FileSummary, StoredPath};
 use crate::trace::Unpaired;
 
-/// The maximum number of names, and of errors, kept for a file.
+/// Maximum number of run ids, and of errors, kept for a file.
 const KEPT: usize = 10;
 
-/// The maximum number of files with errors that a [`FileSums`] lists.
+/// Maximum number of files with errors that a [`FileSums`] lists.
 const NAMED: usize = 100;
 
 /// The format name of a file with several formats.
@@ -40,7 +40,7 @@ pub struct ReadCounts {
     pub unread_calls: u64,
     /// Calls without an answer and answers without a call.
     pub unpaired: Unpaired,
-    /// Errors.
+    /// Number of errors.
     pub errors: u64,
     /// The numbers of files, or parts of one, that were read in full (without errors), in part, and not at all
     /// (with errors and no runs).
@@ -74,7 +74,7 @@ pub struct FileReport {
     #[serde(flatten)]
     pub counts: ReadCounts,
     without_actions: First,
-    /// Errors about content in an unknown format.
+    /// Number of errors about content in an unknown format.
     pub foreign: u64,
     first_errors: First,
 }
@@ -233,7 +233,7 @@ impl FileSums {
     }
 }
 
-/// Stores a map as a list of places and values.
+/// Stores a map as a list of places and values, because a place cannot be a key of JSON.
 pub(super) mod by_place {
     use super::{BTreeMap, Deserialize, Deserializer, Place, Serialize, Serializer, StoredPath};
 

@@ -11,7 +11,7 @@ use crate::read::{Format, PassedOver};
 use crate::scan::path_text;
 use crate::trace::Unpaired;
 
-/// The greatest number of files, or parts of files, that are listed.
+/// Maximum number of files, or parts of files, that are listed. More are summed.
 const MOST_LISTED: u64 = 100_000;
 
 /// The name of standard input, which several splits may read.
@@ -150,7 +150,7 @@ impl Files {
         }
     }
 
-    /// Returns the number of files that were read in full, in part and not at all. A file that was read in
+    /// Returns the numbers of files that were read in full, in part and not at all. A file that was read in
     /// parts counts once for each part.
     #[must_use]
     pub fn read_counts(&self) -> [u64; 3] {
@@ -208,7 +208,7 @@ impl<'f> Input<'f> {
     }
 }
 
-/// Leaves out the number of files, which follows from the rest.
+/// Omits the number of files, which is computed from the rest on reading.
 impl Serialize for Files {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.form.serialize(serializer)

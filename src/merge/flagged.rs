@@ -13,7 +13,7 @@ use crate::trace::{Actor, Content, Digest, Event, Status, Step, Trace};
 /// A run as a report draws it: a row of steps with the findings under them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunStrip {
-    /// The name of the run.
+    /// The heading: the id, model and file of the run.
     pub title: String,
     /// Its steps, in order.
     pub steps: Vec<StripStep>,
@@ -37,7 +37,7 @@ pub struct StripStep {
 }
 
 impl StripStep {
-    /// Creates one from a step of a trace.
+    /// Renders a step of a trace.
     #[must_use]
     pub fn of(step: &Step<'_>) -> Self {
         let (tool, status, raw) = match step.event() {
@@ -79,7 +79,7 @@ pub struct StripFinding {
 }
 
 impl StripFinding {
-    /// Creates one from a finding of a verdict.
+    /// Copies a finding of a verdict, with its evidence as JSON.
     #[must_use]
     pub fn of(finding: &Finding) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl StripFinding {
     }
 }
 
-/// A flagged run: its place and its findings.
+/// A flagged run: its position, metadata and findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -158,7 +158,7 @@ impl FlaggedRun {
         })
     }
 
-    /// Returns true unless the digests show that the trace is another one.
+    /// Returns false if the digests show that the trace is another one, as after its file has changed.
     pub(super) fn is(&self, trace: &Trace) -> bool {
         let digest = || trace.steps().fold(Digest::of_nothing(), |digest, step| digest.with_step(&step));
         self.digest.is_none_or(|known| known == digest())

@@ -35,13 +35,13 @@ pub struct Repeats {
     pub of_about: Option<u64>,
 }
 
-/// The greatest number of ids kept, which bounds memory.
+/// Maximum number of ids kept, which bounds memory.
 pub(crate) const MOST_IDS: usize = 50_000;
 
-/// The greatest number of different runs kept for one id.
+/// Maximum number of different runs kept for one id.
 const MOST_RUNS: usize = 64;
 
-/// The minimum number of waiting runs at which adding one counts them.
+/// Minimum number of waiting runs before they are counted.
 const FEW: usize = 4096;
 
 /// The runs seen with each id, for the ids with the smallest digests.

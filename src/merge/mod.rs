@@ -4,7 +4,7 @@
 //! [`PartialState`] holds the result of one *split* (some files, or some lines of one), is small enough to
 //! send, and merges with the states of other splits. Reports use only the merged state, and a single process
 //! takes the same path with one split. The output is therefore the same, byte for byte, however the corpus
-//! was divided, whichever machine took a split, and in whatever order the states arrive.
+//! was divided, whichever machine read a split, and in whatever order the states arrive.
 //!
 //! # Why merging is exact
 //!
@@ -12,9 +12,9 @@
 //!
 //! | kind | used for | merged by |
 //! |---|---|---|
-//! | counts | runs, verdicts, steps, time and tokens inside findings, formats, reasons, transitions | saturating addition |
+//! | counts | runs, verdicts, steps, time and tokens inside findings, formats, skip reasons, transitions | saturating addition |
 //! | fixed-point sums | rewards, recovery rates, counts, squares and products | adding integers (multiples of 2^-42 and 2^-60) |
-//! | the first N | errors and names of a file, files with errors, the worst runs | the first N of both, ordered by content and never by arrival |
+//! | the first N | errors and run ids of a file, files with errors, the worst runs | the first N of both, ordered by content and never by arrival |
 //! | rows in scan order | runs of the replication, up to the limit of the state | union, sorted by path and position |
 //! | smallest digests | ids of runs, contents of runs | the smallest of both together |
 //! | sets | splits | union |

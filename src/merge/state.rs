@@ -32,9 +32,9 @@ const MARK: &str = "partial state";
 pub struct ScanPart {
     /// The files, with how much of each was read.
     pub files: Files,
-    /// The counts.
+    /// The counts by detector and model.
     pub summary: ScanSummary,
-    /// The worst of the flagged runs.
+    /// The worst flagged runs.
     pub worst: FlaggedRuns,
     /// The fingerprints of all runs of each model, if requested. Runs without a known model have the empty
     /// name.
@@ -81,7 +81,7 @@ pub struct ReplicationPart {
 }
 
 impl ReplicationPart {
-    /// Creates an empty result that keeps up to this many runs, or sums if there are more.
+    /// Creates an empty result, which keeps up to `most_rows` runs, or only sums if there are more.
     #[must_use]
     pub fn new(most_rows: u64) -> Self {
         Self { files: Files::default(), runs: ReplicationState::new(most_rows) }
@@ -141,7 +141,7 @@ impl PartialContent {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartialState {
-    /// In canonical JSON.
+    /// In canonical JSON, so equal options are equal texts.
     options: String,
     splits: BTreeMap<String, Digest>,
     content: PartialContent,

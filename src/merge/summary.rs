@@ -1,5 +1,5 @@
-//! Counts of a scan: runs, flagged runs, and for each detector and model, how often the detector fires and at
-//! what cost.
+//! Counts of a scan: its runs, its flagged runs, and for each detector and model, how often the detector fires and
+//! at what cost.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,8 +40,8 @@ pub struct ScanSummary {
     models: BTreeSet<Arc<str>>,
 }
 
-/// The greatest number of models counted separately. These are the first by name, so the choice does not depend
-/// on the order of merging.
+/// Maximum number of models counted separately. These are the first by name, so the choice does not depend on the
+/// order of merging.
 const MOST_MODELS: usize = 1000;
 
 /// The name under which the runs of all other models are counted.
@@ -108,7 +108,7 @@ impl Counts {
 }
 
 impl ScanSummary {
-    /// Adds a run.
+    /// Counts a run, its verdicts, and the cost inside its findings.
     pub fn add(&mut self, record: &TraceRecord) {
         self.runs = self.runs.saturating_add(1);
         self.ids.add(record);
@@ -227,7 +227,7 @@ impl ScanSummary {
         totals
     }
 
-    /// Returns counts of runs that share an id. All are 0 unless the scan takes digests
+    /// Returns counts of runs that share an id. All are 0 unless the scan computes digests
     /// ([`ScanOptions::digests`](crate::scan::ScanOptions)).
     #[must_use]
     pub fn repeats(&self) -> Repeats {

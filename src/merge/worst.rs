@@ -12,7 +12,7 @@ use crate::read::ReadOptions;
 use crate::scan::{ScanEvent, read_files, read_joined};
 use crate::trace::Trace;
 
-/// The greatest number of runs kept for a report.
+/// Maximum number of runs kept for a report.
 pub(crate) const WORST_RUNS: usize = 50;
 
 /// The worst runs of a scan, at most 50: those that a report draws.

@@ -16,7 +16,7 @@ pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(SPACE)
 }
 
-/// Returns true if a text is blank.
+/// Returns true if a text is empty or holds only white space.
 pub(super) fn is_blank(text: &str) -> bool {
     trim(text).is_empty()
 }
@@ -121,7 +121,7 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
     Content::Present(Arguments::with_digest(Cow::Owned(json), Digest::of_json_string(spelling.as_bytes())))
 }
 
-/// Returns arguments that consist of one text.
+/// Returns arguments with one member, `{"name": "text"}`.
 pub(super) fn sole_text(name: &str, text: &str) -> Arguments<'static> {
     sole_spelled(name, &spelling_of(text))
 }

@@ -9,7 +9,7 @@ use crate::json::{Json, Kind, Raw, SkipIndex};
 pub(super) enum Document<'a> {
     /// One object.
     Object(Members<'a>),
-    /// The items of one list, or several lists, one per line.
+    /// The items of one list, or whole lists, one per line.
     List(Vec<Raw<'a>>),
     /// Objects, one per line or concatenated. Other lines are only counted, in [`Parsed`].
     Lines(Vec<Raw<'a>>),

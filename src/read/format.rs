@@ -42,7 +42,7 @@ pub(super) enum Reader {
 type TryReadDocument = for<'a> fn(&Document<'a>, &mut Runs<'_>) -> Read<()>;
 
 impl Format {
-    /// Returns true if the format claims an input. `document` is the whole input, if all of it has been read.
+    /// Returns true if an input has a shape of the format. `document` is the whole input, if all of it has been read.
     pub(super) fn claims(self, look: &Look<'_, '_>, document: Option<&Document<'_>>) -> bool {
         self.definition().signature.iter().any(|shape| shape.fits(look, document))
     }

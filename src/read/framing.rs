@@ -37,8 +37,8 @@ pub(super) fn is_in_lines(bytes: &[u8], whole: bool, start: usize, json: &Json<'
     }
 }
 
-/// Returns true if the first byte opens a list that is empty or begins with a list or an object. Text may
-/// begin with a bracket as well.
+/// Returns true if the first byte opens a list that is empty or begins with a list or an object. The bracket alone
+/// does not decide, because text may begin with one as well.
 fn begins_as_a_list(bytes: &[u8], start: usize) -> bool {
     let Some((b'[', rest)) = bytes.get(start..).and_then(<[u8]>::split_first) else { return false };
     rest.iter().find(|byte| !byte.is_ascii_whitespace()).is_none_or(|byte| matches!(byte, b'{' | b'[' | b']'))

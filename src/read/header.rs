@@ -11,7 +11,7 @@ pub(super) struct Tasks {
     pub(super) routes: DigestMap<RouteStatus>,
     /// The ids of their actions, each joined with the id of its task.
     pub(super) actions: DigestSet,
-    /// True if one of the routes compares only some arguments.
+    /// True if one of the routes compares only some arguments, so the texts of arguments are kept.
     pub(super) looks_inside: bool,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Header {
     pub(super) flat_domain: Option<Arc<str>>,
     /// `None` if the file lists no tasks.
     pub(super) tasks: Option<Arc<Tasks>>,
-    /// True if members after the runs were too far ahead to be read first.
+    /// True if members after the runs were too far ahead to be read first, so facts may be missing.
     pub(super) cut_off: bool,
     /// Bits for the header keys that were seen; the format defines their meaning.
     pub(super) keys: u8,

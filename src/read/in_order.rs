@@ -18,7 +18,7 @@ pub(super) struct InOrder<'a> {
 type Queue<'a> = TextMap<Option<Cow<'a, str>>, VecDeque<CallNumber>>;
 
 impl<'a> InOrder<'a> {
-    /// Takes only the calls that are added from now on.
+    /// Considers only calls that are added from now on.
     pub(super) fn after(steps: &Assembler<'a>) -> Self {
         Self { seen: steps.next_number(), ..Self::default() }
     }
@@ -56,7 +56,7 @@ impl<'a> InOrder<'a> {
     }
 }
 
-/// Returns the first unanswered call.
+/// Drops answered calls from the front of a queue, and returns the first unanswered call, which stays in the queue.
 fn first<'a>(
     queue: &mut Queue<'a>,
     name: Option<&Cow<'a, str>>,

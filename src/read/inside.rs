@@ -33,7 +33,7 @@ const NO_RUNS: [&str; 10] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ByWhom {
     Specific,
-    /// Also generic formats if the document shows a run, and documents that list calls.
+    /// Also generic formats if the document shows a run. A document that lists calls needs no claim.
     Decisive,
     /// Also formats that are tried last. In objects, only under [`RUNS`].
     Any,

@@ -210,7 +210,7 @@ impl<'a> Members<'a> {
         self.get(key).and_then(time::of_string)
     }
 
-    /// Returns the tokens of a response.
+    /// Returns the token counts of a response, as [`tokens::usage`] reads them.
     pub(super) fn usage(&self, key: &str) -> Option<Usage> {
         self.get(key).and_then(tokens::usage)
     }

@@ -120,7 +120,7 @@ pub struct ReadSummary {
     /// True if the lines are separate documents, so at least one should be readable.
     #[serde(skip)]
     pub(crate) wants_document: bool,
-    /// Number of runs that reached the sink whole.
+    /// Number of runs that the sink received in full.
     pub runs: u64,
     /// Number of those runs without an action.
     pub runs_without_actions: u64,
@@ -130,7 +130,7 @@ pub struct ReadSummary {
     #[serde(skip)]
     pub(crate) positions: u64,
     /// The errors in the order in which they were found, except those that the sink took
-    /// ([`StepSink::error`]). An error with a run number affects only that run.
+    /// ([`StepSink::error`]). An error with a run position ([`Error::run`]) affects only that run.
     #[serde(skip)]
     pub errors: Vec<Error>,
     /// Counts of skipped parts by reason.
@@ -228,7 +228,7 @@ pub(crate) struct InputContext<'b> {
     pub(crate) again: Option<&'b dyn Fn(u64) -> Option<Box<dyn Read>>>,
     /// The format, if the path decides it.
     pub(crate) format: Option<Format>,
-    /// True if the file is the header of runs in other files. It may hold no runs.
+    /// True if the file is the header of runs in other files, so it may hold no runs.
     pub(crate) is_header: bool,
     /// True if spans and log records are set aside instead of being read as runs.
     pub(crate) joins: bool,

@@ -1,4 +1,4 @@
-//! Outcomes of calls, and the words and texts by which writers record them.
+//! Outcomes of calls, and the words and texts with which formats record them.
 
 use std::sync::LazyLock;
 
@@ -49,7 +49,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome that an exit code records: any but 0 is a failure.
+    /// Returns the outcome that an exit code records. `failed` is true for any code but 0.
     pub(super) const fn exit_code(failed: bool) -> Self {
         if failed { Self::error(Provenance::ExitCode) } else { Self::ok(Provenance::ExitCode) }
     }
@@ -99,8 +99,8 @@ const DENIED: [(&str, &str); 3] = [
     ("Claude requested permissions to ", ", but you haven't granted it yet"),
 ];
 
-/// Returns the outcome of a call that never ran, if the text says so: it was refused, or a parallel call
-/// failed. It overrides any flag.
+/// Returns the outcome of a call that never ran, if the text says so: the call was refused, or a parallel call
+/// failed. This outcome overrides any flag.
 pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
     let is_denied = |(start, end): &(&str, &str)| text.starts_with(start) && text.to_str().contains(end);
     if REFUSED.iter().any(|start| text.starts_with(start)) || DENIED.iter().any(is_denied) {
@@ -112,8 +112,8 @@ pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
     }
 }
 
-/// Returns the outcome of a call that the user interrupted, if a line of the text says so. Callers use it
-/// only if the writer flags the result as an error or has no flags.
+/// Returns the outcome of a call that the user interrupted, if a line of the text says so. Successful output may have
+/// such a line, so callers must check first that the result is flagged as an error or that the format has no flags.
 pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     const MARK: &str = "[Request interrupted by user";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));

@@ -1,5 +1,5 @@
-//! Places in an input, and those of its steps. Most steps borrow from the input, and the address of the
-//! borrowed bytes gives the place.
+//! Places in an input, and the places of its steps. Most steps borrow from the input, and the address of the borrowed
+//! bytes gives the place.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub(super) struct SourceMap(BTreeMap<usize, Part>);
 #[derive(Debug)]
 struct Part {
     length: usize,
-    /// The line in which it begins.
+    /// The line on which it begins.
     line: u64,
     /// Its lines and elements, if it is a document.
     document: Option<Box<DocumentMap>>,
@@ -77,7 +77,7 @@ impl SourceMap {
         self.0.insert(bytes.as_ptr().addr(), Part { length: bytes.len(), line, document: None });
     }
 
-    /// Adds a document.
+    /// Adds a document that begins at this place, with the extents of its objects and lists.
     pub(super) fn add_document(&mut self, bytes: &[u8], origin: Place) {
         let mut document = DocumentMap::default();
         document.line_ends.extend(memchr::memchr_iter(b'\n', bytes));
@@ -133,7 +133,7 @@ impl DocumentMap {
         Ok(())
     }
 
-    /// Returns the pointer of the innermost list item that contains an offset.
+    /// Returns the JSON pointer to the innermost list item that contains an offset.
     fn pointer(&self, offset: usize) -> Option<String> {
         let last = self.elements.partition_point(|element| element.start <= offset).checked_sub(1)?;
         let up = |place: &usize| self.elements.get(*place)?.parent;
@@ -169,7 +169,7 @@ pub(super) struct RunPlaces<'b> {
 }
 
 impl Places for RunPlaces<'_> {
-    /// Returns the place of a step; the start of the run, if the step does not borrow from it.
+    /// Returns the place of a step, or the start of the run if the step does not borrow from it. Scans the whole run.
     fn place(&self, addresses: [usize; 3]) -> Option<SourcePlace> {
         let mut map = SourceMap::default();
         map.add_document(self.bytes, self.start.place);

@@ -21,7 +21,7 @@ use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Json, Kind, Raw, SkipIndex};
 
-/// The sizes of the samples. If the last does not decide, the whole input is checked.
+/// The sizes of the samples, in bytes. If the last does not decide, the whole input is checked.
 const SAMPLES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 
 /// Numbers of lines that are checked: if none of the first 16 decides, the first 256 are checked, and so on.
@@ -133,7 +133,7 @@ fn claimed_records(
     Ok(sole(all.filter(|format| format.claims(&look, None)))?.and_then(records))
 }
 
-/// Returns the only one of these, or an error that names the first two.
+/// Returns the only claim, if any. Several claims are an error that names the first two.
 fn sole(mut claims: impl Iterator<Item = Format>) -> Result<Option<Format>> {
     let first = claims.next();
     let (Some(one), Some(other)) = (first, claims.next()) else { return Ok(first) };
@@ -160,7 +160,7 @@ fn skip_space(window: &mut Window<'_>) -> Result<()> {
 /// The first bytes of a `SQLite` database: the longest prefix that [`no_text`] checks for.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// Parts of the schemas of databases whose rows are read, with the query that exports the rows.
+/// Substrings of the schemas of databases whose exported rows can be read, each with the query for the export.
 const EXPORTS: [(&str, &str); 4] = [
     ("parts TEXT", "select * from messages order by created_at, rowid"),
     ("event_data ", "select * from events order by timestamp, rowid"),
@@ -180,7 +180,7 @@ fn database(bytes: &[u8]) -> Cow<'static, str> {
     )
 }
 
-/// Describes an input that is not UTF-8 text, by its first bytes.
+/// Describes an input whose first bytes show that it is not UTF-8 text; `None` for any other input.
 fn no_text(bytes: &[u8]) -> Option<Cow<'static, str>> {
     if bytes.starts_with(SQLITE) {
         return Some(database(bytes));

@@ -116,7 +116,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Reports an error in the input.
+    /// Reports an error in the input to the sink, and keeps it if the sink returns it.
     pub(super) fn fail(&mut self, error: Error) {
         self.reading.faults += 1;
         self.reading.errors.extend(self.sink.error(error));
@@ -130,7 +130,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Keeps a fault in a part of the document for [`Runs::settle`].
+    /// Keeps a fault in a part of the document for [`Runs::settle`], which knows its place in the input.
     pub(super) fn fail_at(&mut self, fault: Fault) {
         self.faults.push(fault);
     }
@@ -143,7 +143,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Reports that the next run cannot be read.
+    /// Reports that the next run cannot be read. Its position is not given to another run.
     pub(super) fn fail_run(&mut self, error: Error) {
         let position = self.position;
         self.position += 1;
@@ -187,8 +187,8 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Emits the complete steps before a turn of the next run. As long as a run has no call, its steps are
-    /// kept until it ends, since its calls may be written as text.
+    /// Emits the complete steps of the next run that come before a turn. A run without a call keeps its steps until it
+    /// ends, since its calls may be written as text.
     pub(super) fn hand_on(&mut self, run: &mut Assembler<'_>, turn: u64) {
         if run.actions() == 0 || self.broken.is_some() {
             return;
@@ -241,7 +241,7 @@ impl<'s> Runs<'s> {
         }
     }
 
-    /// Counts calls that are left out because another run has them; they are not reported as unread.
+    /// Counts calls that are omitted because another run has them, so they are not reported as unread.
     pub(super) fn leave_out(&mut self, calls: u64) {
         self.actions += calls;
     }
@@ -275,7 +275,7 @@ impl<'s> Runs<'s> {
             ending: RunSummary::default(),
         };
         let checked = read(json, header, &mut run).and_then(|()| {
-            // Skipped bytes must be UTF-8 as well.
+            // Bytes that the reader skipped without checking must be UTF-8 as well.
             match simdutf8::basic::from_utf8(json.since(start)) {
                 Ok(_) => Ok(()),
                 Err(_) => Err(Fault::encoding_at(start)),
@@ -321,7 +321,7 @@ impl OpenRun<'_, '_> {
         self.begun
     }
 
-    /// Begins the run, or begins it again.
+    /// Begins the run. If it has begun already, its steps are discarded first.
     pub(super) fn begin(&mut self, routing: &RouteStatus) {
         if self.begun {
             self.sink.abandon();

@@ -5,10 +5,10 @@ use super::members::Members;
 use super::signature::Look;
 use crate::json::{Json, Kind, Read, SkipIndex};
 
-/// Number of records of a list that are checked.
+/// Maximum number of records of a list that are checked.
 const RECORDS: usize = 64;
 
-/// Number of lines that are checked, counting only objects.
+/// Maximum number of lines that are checked, counting only objects.
 pub(super) const LINES: usize = 4096;
 
 /// The first value of an input, or its first lines.

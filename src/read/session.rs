@@ -54,7 +54,7 @@ fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Run
     }
 }
 
-/// The maximum number of lines that are read before an input counts as no session.
+/// An input is read as a session only if a format claims one of this many first lines.
 const ASKED: usize = 16;
 
 /// Finds the session format of lines: the one that claims the first line that any format claims.

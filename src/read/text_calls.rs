@@ -24,9 +24,9 @@ struct Grammar {
     calls: fn(&str) -> Vec<Written>,
     /// Further substrings, all of which a prompt needs to define the grammar; `None` if no prompt suffices.
     prompt: Option<&'static [&'static str]>,
-    /// The prefix of every answer, if the calls may be in messages of any role.
+    /// The prefix of every answer, if messages of any role but the system may hold calls.
     answer: Option<&'static str>,
-    /// The actors of whom any message after a call shows that the call was made.
+    /// Actors whose message after a call shows that the call was made, whatever the message says.
     answered_by: &'static [Actor],
 }
 
@@ -223,7 +223,7 @@ fn read_answers(run: &mut Assembler<'_>) {
     }
 }
 
-/// Returns the text, if it begins with the answer to a call that it names.
+/// Returns the text if it begins with an answer that names its call.
 fn named(text: &Text<'_>) -> Option<String> {
     let text = text.starts_with("[").then(|| text.to_str())?;
     results(&text).first()?.name?;
@@ -252,7 +252,7 @@ pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
 /// Prefixes of messages that Cline and Roo send in the user's role.
 const NOTICES: [&str; 2] = ["[ERROR] You did not use a tool in your previous response", "[TASK RESUMPTION] "];
 
-/// Prefixes of messages that Codex sends in the user's role. They end with a tag.
+/// Prefixes of messages that Codex sends in the user's role. One that does not end with a tag counts as the user's.
 const OF_CODEX: [&str; 6] = [
     "# AGENTS.md instructions for ",
     "<environment_context>",
@@ -313,7 +313,7 @@ fn outcome(text: &str) -> Outcome {
         ];
         code.iter().find_map(|code| words::exit_line(line, code))
     };
-    // The output of any command may contain Cline's phrases.
+    // The output of any command may contain Cline's phrases, so only the first line is checked for them.
     let of_cline = |line: &str| {
         let code = ["Command failed with exit code ", "Command executed successfully (exit code "];
         code.iter().find_map(|code| words::exit_line(line.trim_end_matches(['.', ')']), code))

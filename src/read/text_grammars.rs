@@ -237,7 +237,7 @@ pub(super) fn react(text: &str) -> Vec<Written> {
     calls
 }
 
-/// Returns an action without mark-up: an object, `name[argument]`, `name(argument)`, or a name and the rest.
+/// Parses an action without mark-up: an object, `name[argument]`, `name(argument)`, or a name and the rest.
 fn plain(action: &str) -> Option<Written> {
     let action = unfenced(action);
     if let Ok(Value::Object(object)) = serde_json::from_str(action) {
@@ -314,7 +314,7 @@ fn parameters(inside: &str) -> impl Iterator<Item = (&str, &str)> {
                 continue;
             };
             let close = ["</", name, ">"].concat();
-            // A file may contain the closing tag itself.
+            // A file may contain the closing tag itself, so its last occurrence ends the value.
             let end =
                 if matches!(name, "content" | "diff") { inside.rfind(&close) } else { inside.find(&close) };
             let (value, after) = inside.split_at_checked(end.unwrap_or(inside.len()))?;

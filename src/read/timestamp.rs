@@ -22,15 +22,14 @@ pub(super) fn nanoseconds(text: &[u8]) -> Option<u64> {
     u64::try_from(seconds).ok()?.checked_mul(1_000_000_000)?.checked_add(fraction)
 }
 
-/// Parses two digits.
 fn two_digits(tens: u8, ones: u8) -> Option<u32> {
     let (tens, ones) = (tens.wrapping_sub(b'0'), ones.wrapping_sub(b'0'));
     (tens < 10 && ones < 10).then(|| u32::from(tens) * 10 + u32::from(ones))
 }
 
-/// Parses the fraction of a second to nanoseconds, if there is one.
+/// Parses an optional fraction of a second to nanoseconds. `None` if a point has no digits after it.
 fn fraction(rest: &mut &[u8]) -> Option<u64> {
-    /// The value of the last digit, by the number of digits.
+    /// Nanoseconds per unit of the last digit, by the number of digits.
     const UNITS: [u64; 10] =
         [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
     let Some((b'.', after)) = rest.split_first() else { return Some(0) };
@@ -59,7 +58,7 @@ fn offset(text: &[u8]) -> Option<i64> {
     Some(ahead * i64::from(hours * 60 + minutes))
 }
 
-/// Returns the days from the start of 1970 to a day of the Gregorian calendar.
+/// Returns the days from the start of 1970 to a day of the Gregorian calendar. `None` if the day does not exist.
 fn days_since_1970(year: u32, month: u32, day: u32) -> Option<i64> {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let length = match month {

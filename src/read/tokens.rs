@@ -19,7 +19,7 @@ pub(super) fn read(json: &mut Json<'_>) -> Read<Option<Usage>> {
     Ok(if is_object { found.usage() } else { None })
 }
 
-/// The counts of a source.
+/// The counts as the source records them.
 #[derive(Debug, Default)]
 struct Counts {
     input: Option<u64>,

@@ -117,7 +117,7 @@ fn may_hold_calls(bytes: &[u8]) -> bool {
 /// The calls in an input, each once.
 #[derive(Debug, Default)]
 struct Found {
-    /// Digests of ids. Calls without an id may be other records of the same calls.
+    /// Digests of ids. Calls without an id may be other records of the same calls, so only the larger set is counted.
     with_id: DigestSet,
     without_id: DigestSet,
     /// The path of each call.

@@ -88,7 +88,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     }
 }
 
-/// Number of lines of text that may precede a document.
+/// Maximum number of lines of text that may precede a document.
 const LINES_OF_TEXT: u64 = 8;
 
 /// Reads a document after lines of text, as a command prints them before its output. Returns false if there
@@ -213,7 +213,7 @@ fn read_or_fail(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: 
     }
 }
 
-/// Reads a document with the reader of this format.
+/// Reads a document with this format's reader. Fails if it finds no run, unless the reader is [`Reader::MayBeEmpty`].
 fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) -> Result<()> {
     runs.named = Some(format);
     if runs.options.places {

@@ -14,7 +14,7 @@ const FIRST_PORTION: usize = 64 << 10;
 /// Minimum size of later reads. With smaller reads, more runs would lie across two reads and be parsed twice.
 const PORTION: usize = 256 << 10;
 
-/// Size of the steps in which the buffer grows, and of what is kept of it after a large value.
+/// Number of bytes by which the buffer grows at a time, and to which it shrinks after a large value.
 const LARGEST_PORTION: usize = 1 << 20;
 
 /// A view of an input that can grow.
@@ -25,7 +25,7 @@ pub(crate) struct Window<'s> {
     /// Number of bytes dropped before those that are held.
     given_up: u64,
     ended: bool,
-    /// The reason for an early end.
+    /// The error that ended the input early.
     fault: Option<Error>,
     /// The maximum number of bytes to hold.
     limit: usize,
@@ -45,7 +45,7 @@ enum Bytes<'s> {
 /// A stream, and the part of it that is held.
 struct Stream<'s> {
     input: Box<dyn Read + 's>,
-    /// May be longer than the part that is held: memory that was cleared once need not be cleared again.
+    /// May be longer than the part that is held: memory that was zeroed once need not be zeroed again.
     buffer: Vec<u8>,
     /// Number of bytes that are held.
     held: usize,
@@ -119,7 +119,7 @@ impl fmt::Debug for Window<'_> {
 }
 
 impl<'s> Window<'s> {
-    /// Makes a window over all of an input.
+    /// Makes a window over an input that is in memory as a whole.
     pub(crate) fn over_slice(bytes: &'s [u8]) -> Self {
         Self::over_part(bytes, Place::START)
     }
@@ -255,7 +255,7 @@ impl<'s> Window<'s> {
     /// Doubles the number of unread bytes, reading at least one portion. Returns false if there are no more.
     ///
     /// An input that cannot be read any further ends there: the bytes before are kept, and [`Window::take_fault`]
-    /// returns the reason.
+    /// returns the error.
     ///
     /// # Errors
     /// If the limit is reached. The input then counts as ended.
@@ -319,7 +319,7 @@ impl<'s> Window<'s> {
         Ok(read > 0)
     }
 
-    /// Returns the reason for an early end, once.
+    /// Returns the error that ended the input early, once.
     pub(crate) fn take_fault(&mut self) -> Option<Error> {
         self.fault.take()
     }

@@ -1,17 +1,17 @@
-//! Reads members of wire objects in place and in one pass. Values of an unexpected kind are skipped.
+//! Reads parts of recorded JSON objects in place and in one pass. Values of an unexpected kind are skipped.
 
 use std::borrow::Cow;
 
 use crate::json::{Json, Kind, Number, Raw, Read};
 use crate::trace::{Arguments, Content, Text, TextCow, canonical_text};
 
-/// Reads a list item by item, or returns false for any other value.
+/// Reads a list item by item, or skips any other value and returns false.
 #[inline]
 pub(super) fn list<'a>(json: &mut Json<'a>, item: impl FnMut(&mut Json<'a>) -> Read<()>) -> Read<bool> {
     if json.peek_byte() == Some(b'[') { json.list(item).map(|()| true) } else { json.skip().map(|()| false) }
 }
 
-/// Reads an object member by member, or returns false for any other value.
+/// Reads an object member by member, or skips any other value and returns false.
 #[inline]
 pub(super) fn object<'a>(
     json: &mut Json<'a>,
@@ -69,7 +69,7 @@ pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? != Kind::Number {
         return json.skip().map(|()| None);
     }
-    // A number beyond the range of a double is not a count.
+    // A number beyond the range of a double is not a count, but the reader must still skip it.
     let start = json.clone();
     let number = json.number().ok();
     if number.is_none() {
@@ -156,7 +156,7 @@ pub(super) fn joined(mut texts: Vec<TextCow<'_>>) -> Option<TextCow<'_>> {
     }
 }
 
-/// Returns true if a text is blank.
+/// Returns true if a text is empty or holds only white space.
 pub(super) fn is_blank(text: Text<'_>) -> bool {
     // The first byte of the spelling decides for most texts.
     let may_be =

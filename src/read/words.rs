@@ -19,7 +19,7 @@ pub(super) fn text(value: Raw<'_>) -> Option<TextCow<'_>> {
     words.ok().flatten().filter(|words| !wire::is_blank(words.text()))
 }
 
-/// Reads the text of a result.
+/// Returns the text of a result; `None` for null.
 pub(super) fn result(content: Raw<'_>) -> Option<TextCow<'_>> {
     wire::result(&mut content.json()).ok().flatten()
 }
@@ -29,7 +29,7 @@ pub(super) fn first_line(text: &str) -> &str {
     text.split('\n').next().unwrap_or_default()
 }
 
-/// Returns the actor of a chat role.
+/// Returns the actor of a chat role: the environment if the role is unknown.
 pub(super) fn actor_of(role: &str) -> Actor {
     match role {
         "assistant" | "agent" | "ai" | "bot" => Actor::Agent,

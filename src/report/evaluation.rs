@@ -205,7 +205,7 @@ pub fn relation_document(relations: &BTreeMap<String, Relation>) -> Document {
     Document::of("Reflection and avoidance", [], [table.grouped()])
 }
 
-/// Returns the numbers of episodes judged and detected by the rule of each failure mode as a document.
+/// Returns a document: how many episodes the rule of each failure mode judged, and in how many it found failures.
 #[must_use]
 pub fn mode_document(reports: &[ModeReport]) -> Document {
     let of = |mode: for<'r> fn(&'r ModeReport) -> Option<&'r ModeVerdict>| {
@@ -220,7 +220,7 @@ pub fn mode_document(reports: &[ModeReport]) -> Document {
     Document::of("Rule-based failures of text games", [], verdict_tables("mode", &modes))
 }
 
-/// Returns the numbers of runs judged and detected by each rule on calls as a document.
+/// Returns a document: how many runs each rule on calls judged, and in how many it found failures.
 #[must_use]
 pub fn call_document(reports: &[CallReport]) -> Document {
     let malformed = reports.iter().map(|report| &report.malformed_call).collect();

@@ -1,4 +1,4 @@
-//! Renders the tables of the published note: every run counts, and signals are ranked by |r|.
+//! Renders the tables of the note that [`Replication`] names: every run counts, and signals are ranked by |r|.
 
 use super::cell::{Cell, counted, figure, name};
 use super::replication_answer::without_calls;
@@ -12,8 +12,8 @@ use crate::stats::Correlation;
 /// Maximum number of rows in the table of the strongest signals.
 const STRONGEST: usize = 10;
 
-/// Renders a replication as text of at most 80 columns, with the tables of the published note: every run
-/// counts, and signals are ranked by |r|. The table of pass^k comes last, if it is given.
+/// Renders a replication as text of at most 80 columns, with the tables of the note that [`Replication`] names: every
+/// run counts, and signals are ranked by |r|. The table of pass^k comes last, if it is given.
 #[must_use]
 pub fn render_replication(replication: &Replication, pass_k: Option<&[PassK]>) -> String {
     let mut text = overall(replication);

@@ -80,7 +80,7 @@ pub(super) fn figures_of_answer(analysis: &ReplicationAnalysis) -> Option<String
     Some(text)
 }
 
-/// Returns the answer of each interval, such as `YES if clustered by task; not settled if clustered by model
+/// Returns the answer that each interval gives, such as `YES if clustered by task; not settled if clustered by model
 /// and domain, or within model and domain`.
 fn verdict(contrast: &Contrast) -> String {
     let within = contrast.within.iter().map(|one| ("within model and domain".to_owned(), &one.clustered));
@@ -106,8 +106,7 @@ fn verdict(contrast: &Contrast) -> String {
     said.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the intervals with their clusters as the end of a sentence, after `before`. Empty if there are
-/// none.
+/// Returns `before` and the intervals with their clusters as the end of a sentence. Empty without an interval.
 fn intervals(before: &str, clustered: &[ClusteredInterval]) -> String {
     let shown = clustered.iter().filter_map(|one| {
         let few = if one.is_doubtful() {

@@ -177,7 +177,7 @@ fn outcome(step: &StripStep) -> Option<(&'static str, &'static str, &'static str
 fn classes(step: &StripStep) -> String {
     let (_, _, actor) = actor(step);
     let outcome = outcome(step).map(|(_, _, class)| class);
-    // Calls of other actors are marked only if they failed.
+    // Calls of the system and the environment are marked only if they failed.
     let outcome = outcome.filter(|class| actor != "other" || *class == " error");
     format!("{actor}{}", outcome.unwrap_or_default())
 }

@@ -88,13 +88,13 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
 fn a_directory_is_read_without_copies_and_resource_forks() {
     let folder = Folder::new("copies");
     folder.write("a.json", run("a"));
-    // What macOS stores next to a file is none of its data.
+    // macOS stores metadata of a file next to it, under a name that begins with `._`.
     folder.write("._a.json", [0, 5, 22, 7]);
-    // A session that OpenClaw has put aside, and one with its trajectory.
+    // OpenClaw renames a session on reset, which is still read, and records a trajectory, which is a copy.
     folder.write("b.jsonl.reset.2026-03-09T07-41-35.557Z", run("b"));
     folder.write("c.jsonl", run("c"));
     folder.write("c.trajectory.jsonl", r#"{"traceSchema": "openclaw-trajectory", "type": "session.ended"}"#);
-    // Other tools may give the name to something else.
+    // A file with such a name is skipped only if its content is that of OpenClaw.
     folder.write("d.jsonl", run("d"));
     folder.write("d.trajectory.jsonl", run("e"));
     let files = scan(&[folder.path("")]);

@@ -1,8 +1,8 @@
 //! Tests fingerprints, and large files in pieces.
 
 use super::*;
-/// Returns the fingerprint of a run with these messages, also as JSON. A scan and the trace must give the
-/// same.
+/// Returns the fingerprint of a run with these messages, also as JSON. Checks that a scan and the trace give the
+/// same one.
 fn fingerprint(messages: &str) -> (Fingerprint, Value) {
     let text = format!(r#"{{"id": "r", "reward_info": null, "messages": {messages}}}"#);
     let file = scan_text("r.json", &text);

@@ -91,7 +91,7 @@ fn spans_and_records_of_a_trace_are_joined_across_files() {
     assert_eq!(found, expected);
     assert_eq!(files[3].format, Some(Format::OpenTelemetry));
 
-    // A single file with all of them gives the same.
+    // A single file with all spans and logs gives the same runs.
     let (spans, records) = run(TRACE, 100);
     let (others, logs) = run(OTHER, 1);
     let whole = json!({
@@ -175,7 +175,7 @@ fn read_joined_gives_the_runs_that_a_joined_scan_gives() {
         |line: &&String| !line.starts_with(|first: char| first.is_ascii_digit()) || line.contains("runs");
     assert_eq!(read.iter().filter(steps).collect::<Vec<_>>(), scanned.iter().collect::<Vec<_>>());
     assert_eq!(read.iter().filter(|line| *line == "5 clerk").count(), 2, "{read:?}");
-    // An error of the callback stops the reading.
+    // An error from the callback ends the scan.
     let mut begun = 0;
     let ended = read_joined(&paths, &ReadOptions::default(), |event| {
         begun += u32::from(matches!(event, ScanEvent::Begin(_)));

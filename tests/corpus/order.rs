@@ -108,13 +108,13 @@ fn errors_are_reported_before_the_file_ends() {
         )
         .unwrap();
     assert_eq!(*seen.lock().unwrap(), 5_000);
-    // The last run is mapped before the last errors, which are still held, are reported.
+    // The last errors are still held when the last run is mapped, so they are reported after it.
     let [first, last] = &before[..] else { panic!("{before:?}") };
     assert_eq!(first, &("first".to_owned(), 0));
     assert!(last.0 == "last" && last.1 > 4_800, "{last:?}");
 }
 
-/// Returns the dump of a scan. Panics if the scan does not end in time.
+/// Returns the dump of a scan. Panics if the scan takes more than five minutes.
 fn dump_in_time(paths: &[PathBuf], options: ScanOptions) -> String {
     let (done, ended) = mpsc::channel();
     let (paths, count) = (paths.to_vec(), options.threads);
@@ -255,7 +255,7 @@ fn call_and_answer(arguments: &str) -> String {
     )
 }
 
-/// Keeping the texts changes no verdict, even if arguments have only a digest of their text.
+/// Keeping the texts does not change a verdict, even if arguments have only a digest of their text.
 #[test]
 fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
     let deep = format!(r#", "arguments": {}1{}"#, "[".repeat(100), "]".repeat(100));
@@ -312,7 +312,7 @@ fn the_texts_of_arguments_are_kept_only_for_detectors_that_read_them() {
 #[derive(Debug, Default)]
 struct Slow {
     begun: AtomicU64,
-    /// The number of runs that began meanwhile.
+    /// The number of runs that began while it slept.
     ahead: AtomicU64,
 }
 

@@ -332,7 +332,7 @@ fn pass_k_leaves_out_infrastructure_errors_and_runs_without_task() {
         trial("\"a\"", r#"{"reward": null}"#, "agent_error"),
         trial("null", WON, "user_stop"),
         trial("null", LOST, "user_stop"),
-        // This run has both faults, and is counted once.
+        // This run has no task and an infrastructure error, and counts only as the latter.
         trial("null", WON, "infrastructure_error"),
     ]);
     assert_eq!((group.tasks, group.runs), (1, 4));

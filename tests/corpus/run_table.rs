@@ -36,7 +36,7 @@ fn rows_match_files_ids_or_tasks() {
     let metadata = &records[0].metadata;
     assert_eq!((metadata.task.as_deref(), metadata.domain.as_deref()), (Some("t-new"), Some("shop")));
     assert_eq!((metadata.labels["seed"].as_str(), metadata.labels["note"].as_str()), ("7", "one, \"two\""));
-    // The reward of the run stays.
+    // The table does not replace a recorded reward.
     assert_eq!(records[0].reward, Some(0.5));
     assert_eq!(records[1].metadata.domain.as_deref(), Some("bank"));
     assert_eq!((rows, runs), (2, 0));

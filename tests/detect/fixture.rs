@@ -1,4 +1,4 @@
-//! Reads fixtures in Markdown as cases. Errors have the number of the line.
+//! Reads fixtures in Markdown as cases. Errors carry a line number.
 
 use serde_json::{Map, Value, json};
 use wrongturn::{Trace, detect::Preset, trace::NATIVE_VERSION};

@@ -29,7 +29,7 @@ use wrongturn::{
     detect::{ALL, Evidence, RouteInefficiencyEvidence},
 };
 
-/// Returns the place of a detector in the registry.
+/// Returns the position of a detector in the registry.
 fn place(id: &str) -> usize {
     ALL.iter().position(|info| info.id == id).unwrap()
 }

@@ -54,12 +54,12 @@ fn calls_before_each_line(format: Format, session: &str) -> Vec<usize> {
 #[test]
 fn calls_are_read_as_soon_as_they_are_complete() {
     for (format, expected) in [
-        // With the item of the call.
+        // A call is read with its own item.
         (Format::CodexExec, &[0, 0, 0, 1, 1, 2, 2, 2][..]),
-        // With their results.
+        // A call is read with its result.
         (Format::GeminiStream, &[0, 0, 0, 1, 1, 1, 2]),
         (Format::CopilotCli, &[0, 0, 0, 0, 1, 1, 1]),
-        // When the model goes on, because an event after the result may complete it.
+        // A call is read when the model goes on, because an event after the result may complete it.
         (Format::CodexRollout, &[0, 0, 0, 0, 0, 1, 1, 2]),
         (Format::ClaudeCode, &[0, 0, 0, 0, 1, 1, 1]),
     ] {

@@ -153,7 +153,7 @@ fn describe_route(text: &mut String, routing: &RouteStatus) {
     }
 }
 
-/// Writes one line for a step: turn, index if it is not the place, actor, the message or the call with its id
+/// Writes one line for a step: turn, index if it is not the position, actor, the message or the call with its id
 /// and answer, location, progress, usage, and time in seconds.
 fn describe_step(text: &mut String, step: &Step<'_>, place: u64) {
     let number = if step.index() == place { String::new() } else { format!("step {} ", step.index()) };

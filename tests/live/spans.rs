@@ -265,7 +265,7 @@ fn what_later_spans_show_to_be_otherwise_is_withdrawn() {
     assert_as_filed(&spans, &closed);
 }
 
-/// Judging a long trace repeatedly takes a bounded part of the time that passes, however many spans come.
+/// Judging a long trace repeatedly takes a bounded share of the time that passes, however many spans arrive.
 #[test]
 fn what_judging_costs_is_bounded() {
     let spans = run(&vec![vec![(0, 0, false), (1, 1, true)]; 100]);

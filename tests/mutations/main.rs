@@ -51,7 +51,7 @@ impl Case {
         }
         let told = random.below(5) == 0;
         let format = told.then(|| Format::VARIANTS[random.below(Format::VARIANTS.len())]);
-        // There are at most some thousand pieces.
+        // At most about 2,000 pieces, to bound the time.
         let piece_bytes = [1, 20, 300, 5000][random.below(4)].max(text.len() / 2000);
         Self { text, format, piece_bytes }
     }
@@ -87,7 +87,7 @@ impl Case {
         let seen = Outcome::of(&reading);
         for chunk in [1, 7, 4096] {
             let mut collector = TraceCollector::default();
-            // There are at most some thousand reads.
+            // At most about 8,000 reads, to bound the time.
             let drip = Drip(&self.text, chunk.max(self.text.len() / 8_000));
             let streamed = read_stream(drip, &self.options(), &mut collector);
             same("a stream gives other traces", &traces, &collector.traces)?;
@@ -229,7 +229,7 @@ fn runs_of(text: &[u8], format: Option<Format>) -> Option<u64> {
     let values: Vec<Value> =
         serde_json::Deserializer::from_slice(text).into_iter().collect::<Result<_, _>>().ok()?;
     let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    // After the first value, a line end within a value has another meaning.
+    // Readers of several values expect one per line, so a line end within a later value ends it.
     if values.len() > 1 && !lines.all(|line| serde_json::from_slice::<Value>(line).is_ok()) {
         return None;
     }
@@ -297,16 +297,16 @@ const FOUND: [&[u8]; 10] = [
     b"{\"traces\":[],\"traces\":[]}",
     // A key of a run next to a list of runs.
     b"{\"traces\":[],\"steps\":0}",
-    // The first item of a list of observations is not one.
+    // The first item of a list of observations is not an observation.
     br#"{"observations": [{}, {"id": "", "traceId": "", "type": "N", "startTime": ""}]}"#,
     // A trailing comma is a fault.
     b"{\"traces\":[],}",
     // An empty key is not a list of runs.
     br#"{"task_id": 3, "": 1, "info": 0, "traj": []}"#,
     b"{\"\": 1, \"task_id\": 3, \"info\": 0, \"traj\": []}\n{\"task_id\": 4, \"info\": {}, \"traj\": []}\n",
-    // Lines of several formats have no common format, in pieces of any size.
+    // Lines of several formats are of no single format, in pieces of any size.
     b"{\"schema_version\": \"1.4\", \"agent\": {}, \"steps\": []}\n{\"version\": 2, \"eval\": {}, \"samples\": []}\n",
-    // The place of an error after bytes that are not UTF-8, read or skipped.
+    // An error after bytes that are not UTF-8, read or skipped, has the right position.
     b"{\"termination_reason\": \"\", \"messages\": [{\"tool_calls\": [{\"arguments\": \"\xff\"",
     b"{\"environment\": 0, \"trajectory\": []}\n{\"environment\": \"\xff\xff\", \"trajectory\": [7]}\n",
 ];

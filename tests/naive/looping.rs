@@ -41,7 +41,7 @@ pub(super) fn folded(name: &str) -> String {
     name.trim().to_lowercase()
 }
 
-/// Compares place, name and arguments. Arguments that were not recorded equal no others.
+/// Compares location, name and arguments. Arguments that were not recorded equal no others.
 fn same_key(left: &Done<'_>, right: &Done<'_>) -> bool {
     left.event.location == right.event.location
         && folded(left.call.name) == folded(right.call.name)

@@ -30,7 +30,7 @@ pub(crate) enum Expected {
 }
 
 impl Expected {
-    /// Creates a verdict without a score. Sorts the findings by their places.
+    /// Creates a verdict without a score. Sorts the findings by their steps.
     fn of(mut findings: Vec<(u64, u64, Evidence)>) -> Self {
         findings.sort_by_key(|(first, last, _)| (*first, *last));
         Self::Judged { detected: !findings.is_empty(), score: None, findings }
@@ -50,7 +50,7 @@ impl From<&Verdict> for Expected {
     }
 }
 
-/// Returns the place and evidence of a finding. Folds names, because the evidence may have any spelling of a
+/// Returns the steps and evidence of a finding. Folds names, because the evidence may have any spelling of a
 /// key.
 fn place_and_facts(finding: &Finding) -> (u64, u64, Evidence) {
     let mut evidence = finding.evidence.clone();

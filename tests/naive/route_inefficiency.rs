@@ -9,7 +9,7 @@ use wrongturn::{
 use super::Expected;
 use super::run::{Done, Run, arguments, incomparable, same_json};
 
-/// A milestone, and where it was reached: a step for scores, the number of an action for expected actions.
+/// A milestone, and where it was reached: a step for scores, an action's number from 1 on for expected actions.
 struct Passed {
     reference: u64,
     reached: Option<u64>,

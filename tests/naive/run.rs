@@ -15,14 +15,14 @@ pub(crate) struct Call {
     pub(crate) observation: Option<String>,
     pub(crate) status: Status,
     pub(crate) error_type: Option<&'static str>,
-    /// Whether the source left out the arguments, and whether it left out the observation.
+    /// Whether the source omits the arguments, and whether it omits the observation.
     pub(crate) left_out: (bool, bool),
 }
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
-    /// The number of indices that the source leaves out before it.
+    /// The number of indices that the source skips before it.
     pub(crate) skip: u64,
     /// Given by [`Run::new`].
     pub(crate) index: u64,

@@ -124,7 +124,7 @@ fn wrong_usage_and_inputs_without_records_have_statuses_of_their_own() {
     }
 }
 
-/// The number of interactions comes from the files next to the results.
+/// Interactions are counted in the files next to the results; without such files, a trial is not selected.
 #[test]
 fn selection_counts_interactions_beside_the_results() {
     let folder = Folder::new("layout");

@@ -58,7 +58,7 @@ fn the_installed_hook_has_the_options_given() {
     let options =
         ["--install", "codex", "--block-after", "3", "--min-confidence", "certain", "--state", "my states"];
     let (settings, _) = ends("guard", &options, 0);
-    // As JSON spells it.
+    // The quotes are escaped, as in JSON.
     let command = r#"wrongturn guard --block-after 3 --min-confidence certain --state \"my states\""#;
     assert!(settings.contains(command), "{settings}");
 }

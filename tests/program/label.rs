@@ -39,7 +39,7 @@ fn label_writes_an_entry_or_nothing() {
         (entries.len(), &entries[0]["where"], &entries[0]["source"]),
         (1, &json!([11, 13]), &json!("native"))
     );
-    // Ids and rewards are left out. Messages stay, because detectors read them.
+    // Ids and rewards are removed. Messages stay, because detectors read them.
     let keys = |entry: &Value| entry["trace"].as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(
         (keys(&entries[0]), &entries[0]["trace"]["steps"][0]["text"]),

@@ -179,7 +179,7 @@ fn the_replication_groups_runs_of_any_format() {
     );
     assert_eq!((&row["recovery_rate"], &row["recovery_rate_by_program"]), (&json!(1.0), &json!(0.0)));
 
-    // Without the flag, other formats are not read, and rows and tables have nothing more.
+    // Without the flag, other formats are not read; the rows are the same, and no tables are added.
     ends("replicate", &[&path], 3);
     let plain = |more: &[&str]| {
         let first = ["--resamples", "50", "--out", &sims];

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    /// Makes an empty directory, whose name has that of the test.
+    /// Makes an empty directory whose name contains that of the test.
     pub(crate) fn new(test: &str) -> Self {
         let path = std::env::temp_dir().join(format!("wrongturn-{}-{test}", std::process::id()));
         let _ = fs::remove_dir_all(&path);

@@ -69,7 +69,7 @@ fn keys_of_a_file_come_in_any_order() {
     assert_eq!(expected.len(), 2);
     for order in orders(members.len()) {
         let text = object(&members, &order);
-        // A stream is read ahead up to tasks that follow the runs.
+        // If the tasks follow the runs, a stream is read ahead up to them.
         assert_eq!(clean(&text), expected, "{text}");
         let (streamed, _) = stream(Drip(text.as_bytes(), 1), &tau2());
         assert_eq!(streamed, expected, "{text}");

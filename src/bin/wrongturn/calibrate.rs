@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// Same as PATH; kept for older command lines
     #[arg(long, hide = true, value_name = "PATH")]
     golden: Vec<PathBuf>,
-    /// Detectors, with commas between; default: all but the opt-in ones
+    /// Detectors, separated by commas; default: all but the opt-in ones
     #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Settings (wrongturn.toml). A .json file holds configurations by detector
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     config: Option<PathBuf>,
     #[command(flatten)]
     surety: Surety,
-    /// Trials of pass^k
+    /// Number of trials for pass^k
     #[arg(long, default_value_t = 4, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1000))]
     trials: u32,
     #[command(flatten)]
@@ -73,13 +73,13 @@ pub(crate) struct Arguments {
     /// regression (more broken than mended, exact test p below 0.05)
     #[arg(long, value_name = "BASELINE.json")]
     baseline: Option<PathBuf>,
-    /// Show one entry, and why its detector says what it says
+    /// Show one entry, and explain the verdict of its detector
     #[arg(long, value_name = "ENTRY")]
     explain: Option<String>,
     /// Print all tables
     #[arg(long)]
     full: bool,
-    /// Show the figures over each detector's main parameter too
+    /// Add the figures over the values of each detector's main parameter
     #[arg(long)]
     sweep: bool,
 }

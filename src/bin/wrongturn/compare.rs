@@ -25,7 +25,7 @@ use wrongturn::{
     trace::Actors,
 };
 
-/// The maximum number of models named if the requested one is missing.
+/// Maximum number of models named if the requested one is missing.
 const MODELS_TOLD: usize = 20;
 
 /// Compares two agents on the tasks that both tried.
@@ -84,7 +84,7 @@ pub(crate) struct Gate {
     /// File or directory of the earlier runs
     #[arg(long, value_name = "OLD")]
     against: PathBuf,
-    /// Detectors that the gate checks, separated by commas; default: all
+    /// Detectors that the gate checks (not opt-in ones), separated by commas; default: all
     #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Fail on p-values below this

@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
                         note(format!("{} {which}", counted(count, what)));
                     }
                 }
-                // With `--join`, runs come after all files.
+                // With `--join`, runs come after all files, so no file has any yet.
                 if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {
                     note("no runs".to_owned());
                 }

@@ -18,7 +18,7 @@ use crate::common::arguments::Reading;
 use crate::common::findings::{counted, percent};
 use crate::common::{self, terminal};
 
-/// The maximum number of files named for each problem.
+/// Maximum number of files named for each problem.
 const NAMED: usize = 3;
 
 /// Reports what was read and what was not, with remedies.
@@ -82,7 +82,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns the name of the problem, and its remedy; empty if it needs none.
+    /// Returns the name of the problem, and its remedy or consequence.
     fn texts(&self) -> (Cow<'_, str>, &'static str) {
         let (title, remedy) = match self {
             Self::Unreadable => (
@@ -192,7 +192,7 @@ impl Diagnosis {
         ] {
             self.problem(kind, file, count, "");
         }
-        // Calls without an answer have a paragraph of their own.
+        // Calls without an answer are a problem of their own, so do not count them twice.
         if unpaired.calls > 0 {
             unknown.remove(&UnknownReason::Unanswered);
         }
@@ -271,13 +271,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),
             ScanEvent::Error(error) => {
                 let whole = error.message();
-                // The list of expected formats is long.
+                // Drop the list of expected formats, which is long.
                 let is_foreign = whole.contains("unknown input format: ");
                 let message = whole.split("; ").next().filter(|_| is_foreign).unwrap_or(&whole);
                 let kind = match error.kind() {
                     ErrorKind::Io => Kind::Unreadable,
                     ErrorKind::Empty if error.path().is_some_and(Path::is_dir) => Kind::Unreadable,
-                    // Other errors of the file may say more.
+                    // Other errors of the file say more, so this one is reported only if it is alone.
                     ErrorKind::Empty => {
                         empty = Some(message.to_owned());
                         return Ok(());

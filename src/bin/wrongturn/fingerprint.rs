@@ -83,8 +83,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     inputs.told()
 }
 
-/// Writes each text to a file named after its number and its name, reduced to letters, digits, dots and
-/// hyphens.
+/// Writes each text to a file named after its position, from 1 on, and its name, reduced to ASCII letters, digits,
+/// dots and hyphens.
 fn write_each<'n>(
     folder: &Path,
     ending: &str,

@@ -61,7 +61,7 @@ pub(crate) struct Watch {
     /// Stop if the file has not grown for this many seconds; 0: never
     #[arg(long, default_value_t = 0, value_name = "SECONDS")]
     idle: u64,
-    /// Continue where an earlier watch stopped, and keep the place in this file
+    /// Continue where an earlier watch stopped, and save the state in this file
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 }
@@ -97,14 +97,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     if let Some(after) = arguments.block_after {
         guard = guard.block_after(after);
     }
-    // Agents treat exit status 2 as a block, so an error has another status.
+    // Agents treat exit status 2 as a block, so errors exit with 1.
     answer(&guard, arguments.state.as_deref()).or_else(|error| {
         let _ = writeln!(std::io::stderr(), "error: {error}");
         Ok(FAILED)
     })
 }
 
-/// Answers one hook.
+/// Reads a hook from standard input, updates the state of its session, and prints the answer, if any.
 fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     let mut json = Vec::new();
     std::io::stdin().lock().read_to_end(&mut json)?;
@@ -168,7 +168,7 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
         _ => Box::new(File::open(session).map_err(at(session))?),
     };
     let is_file = session.to_str() != Some("-");
-    // The text of the session, and the position at which it starts.
+    // The text that is not judged yet, a buffer, and the position of the text in the session.
     let (mut text, mut part, mut start) = (Vec::new(), vec![0; 1 << 16], state.offset());
     std::io::copy(&mut input.by_ref().take(start), &mut std::io::sink())?;
     let (mut silent, mut is_new) = (Duration::ZERO, false);
@@ -209,7 +209,7 @@ fn line(finding: &Finding) -> String {
     common::wrapped(&text, common::width(), 2) + "\n"
 }
 
-/// Returns the file of an agent's settings, and those that call a command as a hook.
+/// Returns the path of an agent's settings file, and the settings that run `command` as a hook.
 fn settings(agent: Agent, command: &str) -> (&'static str, Value) {
     let hook =
         |timeout: u64| json!([{"hooks": [{"type": "command", "command": command, "timeout": timeout}]}]);
@@ -228,7 +228,7 @@ fn settings(agent: Agent, command: &str) -> (&'static str, Value) {
         Agent::Codex => {
             ("~/.codex/hooks.json", json!({"hooks": hooks(&["PreToolUse", "PostToolUse", "Stop"], 10)}))
         }
-        // Its timeouts are in milliseconds.
+        // Its timeouts are in milliseconds, those of the other agents in seconds.
         Agent::GeminiCli => {
             let events = ["BeforeTool", "AfterTool", "AfterAgent"];
             ("~/.gemini/settings.json", json!({"hooks": hooks(&events, 10_000)}))

@@ -54,7 +54,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Coding agents treat exit status 2 of a hook as a block, so errors of `guard` have another status.
+    // Coding agents treat exit status 2 of a hook as a block, so usage errors of `guard` exit with 1.
     let is_guard = std::env::args_os().nth(1).is_some_and(|name| name == "guard");
     let usage = if is_guard { common::FAILED } else { common::USAGE };
     let Program { command } = match common::parse(usage) {

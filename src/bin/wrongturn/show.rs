@@ -123,7 +123,7 @@ fn show<'d>(
     Ok(())
 }
 
-/// Lists runs, one per line, below the names of their files if these are several.
+/// Lists runs, one per line, under the names of their files if there are several files.
 fn list(runs: &[Trace], files: &[(Arc<Path>, Option<Format>)], width: usize) -> String {
     let mut text = String::new();
     let mut last = files.first().filter(|(first, _)| files.iter().all(|(file, _)| file == first));

@@ -1,5 +1,5 @@
 //! ACP, the Agent Client Protocol: JSON-RPC messages between an editor and an agent. A call has a kind and a
-//! title instead of a tool name, and is updated until it has completed or failed.
+//! title instead of a tool name; updates follow until it completes or fails.
 
 use super::prelude::*;
 
@@ -15,7 +15,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 const UPDATE: Mark = Is(Kind::String, &["sessionUpdate"]);
 
-/// Returns the parameters of a message, and the update in them.
+/// Returns the parameters of a message and their update. Some logs record only the parameters or the update.
 fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
     let params = if message.has("params") { message.object("params") } else { message.clone() };
     let update = if params.has("sessionUpdate") { params.clone() } else { params.object("update") };
@@ -38,11 +38,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 struct Sessions<'a> {
     runs: Recordings<'a>,
     open: TextMap<Option<Cow<'a, str>>, Open<'a>>,
-    /// Requests for permission, by id.
+    /// Requests for permission, by message id.
     requests: TextMap<Cow<'a, str>, Request<'a>>,
-    /// Sessions of prompts, by prompt id.
+    /// The session of each prompt, by message id.
     prompts: TextMap<Cow<'a, str>, Option<Cow<'a, str>>>,
-    /// The session of the last update.
+    /// The session of the last update. A response to an unknown prompt belongs to it.
     current: Option<Cow<'a, str>>,
     others: u64,
 }
@@ -50,11 +50,11 @@ struct Sessions<'a> {
 /// The unfinished message and the calls of a session.
 #[derive(Default)]
 struct Open<'a> {
-    /// The chunks of a message.
+    /// Chunks of the unfinished message, all from `actor`.
     chunks: Vec<TextCow<'a>>,
     actor: Option<Actor>,
     calls: TextMap<Cow<'a, str>, Called<'a>>,
-    /// Updates of calls that have not begun, by id.
+    /// Updates of calls that have not begun, by call id. Those left at the end count as skipped.
     early: TextMap<Cow<'a, str>, Vec<Members<'a>>>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Adds a chunk of a message. A chunk of another actor ends the message.
+    /// Adds a chunk to the unfinished message. A chunk from another actor begins a new one.
     fn chunk(&mut self, session: Option<Cow<'a, str>>, actor: Actor, update: &Members<'a>) {
         if self.open.get(&session).is_some_and(|open| open.actor != Some(actor)) {
             self.say(session.clone());
@@ -125,7 +125,7 @@ impl<'a> Sessions<'a> {
             .extend(update.get("content").and_then(|part| wire::part_text(&mut part.json()).ok().flatten()));
     }
 
-    /// Adds the message whose chunks were collected to its run.
+    /// Ends the unfinished message of a session and adds it to the run.
     fn say(&mut self, session: Option<Cow<'a, str>>) {
         let Some(open) = self.open.get_mut(&session) else { return };
         let text: String = open.chunks.drain(..).map(TextCow::into_cow).collect();
@@ -136,8 +136,8 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// Reads a call, or an update of one. A call may first appear in a request for permission. If Gemini CLI gives
-    /// up before it runs the tool, it sends only an update, whose id contains the name of the tool.
+    /// Reads a call or an update. A call may begin with a request for permission. If Gemini CLI gives up before
+    /// it runs the tool, it sends only a final update; the call id then contains the name of the tool.
     fn call(&mut self, session: Option<Cow<'a, str>>, call: &Members<'a>, may_begin: bool) {
         self.say(session.clone());
         let run = self.runs.run(session.clone());
@@ -196,7 +196,7 @@ impl<'a> Sessions<'a> {
 impl<'a> Called<'a> {
     /// Merges an update into a call.
     fn update(&mut self, call: &Members<'a>, run: &mut Recording<'a>) {
-        // A proposed edit shows the effect of a call; a title only describes it.
+        // A proposed edit replaces a title, which only describes the call, but not the raw input.
         let input = call.get("rawInput").filter(|input| !matches!(input.bytes(), b"{}" | b"null"));
         let is_diff = |item: &Raw<'a>| item.member("type").and_then(common::name).as_deref() == Some("diff");
         let diff = || items(call.get("content")).into_iter().find(is_diff).filter(|_| !self.has_input);
@@ -208,7 +208,7 @@ impl<'a> Called<'a> {
             } else if !known.arguments.is_present()
                 && let Some(title) = call.get("title").and_then(Raw::string)
             {
-                // Different calls may have the same shortened title.
+                // Different calls may share a shortened title, and would look equal.
                 let is_whole = !title.contains("...");
                 known.arguments = if is_whole {
                     Content::Present(common::sole_text("title", &title))
@@ -235,7 +235,7 @@ fn status(call: &Members<'_>) -> Option<bool> {
     }
 }
 
-/// Returns the name of the tool from an extension, or else the kind or the title of the call.
+/// Returns the name of the tool in `_meta`, or else the kind of the call unless it is `other`, or else its title.
 fn name<'a>(call: &Members<'a>) -> Option<Cow<'a, str>> {
     let meta = call.get("_meta");
     let tool = meta.and_then(|meta| meta.member("claudeCode").unwrap_or(meta).member("toolName"));
@@ -252,7 +252,7 @@ fn name_in(id: &str) -> Option<&str> {
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// Returns the observation of a call that ended: its content, or else the output of the tool.
+/// Returns the observation of a call that ended: its content, or else its raw output.
 fn observation<'a>(content: Option<Raw<'a>>, output: Option<Raw<'a>>) -> Option<TextCow<'a>> {
     let part = |item: Raw<'a>| text(item.member("content")).or_else(|| words::result(item));
     let parts = items(content).into_iter().filter_map(part);

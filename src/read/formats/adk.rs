@@ -1,6 +1,6 @@
 //! Sessions and evaluation sets of the Agent Development Kit (ADK): events that wrap contents of the Gemini
-//! API, and conversations with the tool uses of each invocation. Rows of its database hold each event as JSON in a
-//! string; the rows of several sessions may alternate.
+//! API, and conversations with the tool uses of each invocation. A row of its database holds an event as JSON in a
+//! string; rows of several sessions may be interleaved.
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
@@ -30,7 +30,7 @@ const ROW: Mark = Is(Kind::String, &["app_name", "session_id", "event_data"]);
 const ID: Mark = Any(&[Has(&["eval_id"]), Has(&["evalId"])]);
 const CASE: Mark = All(&[ID, Has(&["conversation"])]);
 
-/// Returns the value of a key in either spelling.
+/// Returns the value of a key that has two spellings; `None` if it is absent or null.
 fn either<'a>(members: &Members<'a>, names: [&str; 2]) -> Option<Raw<'a>> {
     names.into_iter().find_map(|name| members.get(name)).filter(|value| value.kind() != Kind::Null)
 }
@@ -114,7 +114,7 @@ fn begun<'a>(id: Option<Cow<'_, str>>, domain: Option<Cow<'_, str>>) -> Contents
 }
 
 fn add<'a>(event: &Members<'a>, contents: &mut Contents<'a>) {
-    // The whole response follows its chunks.
+    // Chunks are skipped because the whole response follows them.
     if event.flag("partial") == Some(true) {
         return;
     }
@@ -131,7 +131,7 @@ fn add<'a>(event: &Members<'a>, contents: &mut Contents<'a>) {
     }
 }
 
-/// Reads a conversation, invocation by invocation.
+/// Emits one run with the invocations of a case.
 fn conversation(
     case: &Members<'_>,
     invocations: Vec<Raw<'_>>,
@@ -153,7 +153,7 @@ fn conversation(
         for event in items(either(&between, ["invocation_events", "invocationEvents"])) {
             contents.add("model", event.member("content"), None);
         }
-        // Each response is a list of an author and its parts.
+        // Each response is a pair of an author and a list of parts.
         for said in items(either(&between, ["intermediate_responses", "intermediateResponses"])) {
             let texts = said.items().and_then(|said| said.get(1)?.items()).unwrap_or_default();
             contents.run.turn(None);
@@ -165,7 +165,7 @@ fn conversation(
         let responses = items(either(&between, ["tool_responses", "toolResponses"]));
         for call in items(either(&between, ["tool_uses", "toolUses"])) {
             let call = contents.call(&Members::from(call));
-            // Older sets hold only the calls.
+            // Older sets hold only the calls, so their outcome is unknown.
             if responses.is_empty() {
                 contents
                     .run

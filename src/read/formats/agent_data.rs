@@ -1,5 +1,5 @@
 //! The standard form of the agent data protocol: trajectories of actions and observations. An observation
-//! answers the action before it.
+//! answers the call in the step directly before it.
 
 use super::prelude::*;
 use crate::read::text_calls;
@@ -30,7 +30,7 @@ fn give(members: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads a step. `asked` is the call that an observation would answer.
+/// Reads a step. `asked` is the call of the previous step, which an observation answers.
 fn step<'a>(step: &Members<'a>, asked: &mut Option<CallNumber>, run: &mut Recording<'a>) {
     let class = step.name("class_").unwrap_or_default();
     if class.ends_with("_action") {
@@ -57,7 +57,7 @@ fn step<'a>(step: &Members<'a>, asked: &mut Option<CallNumber>, run: &mut Record
     }
 }
 
-/// Returns the text of an observation: for a page, its accessibility tree, or else its source or URL.
+/// Returns the text of an observation: for a web page, its accessibility tree, or else its HTML or URL.
 fn observation<'a>(class: &str, step: &Members<'a>) -> Option<TextCow<'a>> {
     let keys: &[&str] = if class == "web_observation" { &["axtree", "html", "url"] } else { &["content"] };
     keys.iter().find_map(|key| step.result(key))

@@ -1,4 +1,4 @@
-//! AgentDojo runs: messages of a user task and an injection, with the success of the task.
+//! AgentDojo runs: messages of a user task, often with an injected task, and the verdicts on utility and security.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut task = Task::default();
-    // DRIFT, a defence for AgentDojo, records `conversations`.
+    // DRIFT, a defence for AgentDojo, records `conversations` instead of `messages`.
     let messages = ["messages", "conversations"].into_iter().flat_map(|key| members.objects(key));
     messages.for_each(|message| task.message(&message));
     let text = |key: &str| members.name(key).map(Cow::into_owned);
@@ -67,8 +67,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Answers the open call with the message's id or, if either has no id, the oldest call of the same
-    /// name.
+    /// Answers the open call with the message's id or, if either has no id, the oldest open call with the
+    /// same name.
     fn answer(&mut self, message: &Members<'a>, content: Option<TextCow<'a>>) {
         let call = message.object("tool_call");
         let id = message.get("tool_call_id").or_else(|| call.get("id")).and_then(common::ident);

@@ -9,7 +9,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 const MESSAGE: Mark = Has(&["message_index", "role"]);
 const CALLS: Mark = Holds("tool_calls", &Has(&["tool"]));
-/// A result: it has scores, or messages with calls in the form of AgentV.
+/// A result of an evaluation: it has scores and a target, or messages with calls in AgentV's form.
 const RESULT: Mark =
     Any(&[Holds("output", &CALLS), Holds("messages", &CALLS), Has(&["score", "scores", "target"])]);
 

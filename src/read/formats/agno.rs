@@ -1,5 +1,5 @@
-//! Rows of the sessions table of Agno, exported as JSON. The runs of a session are JSON in a string, which some
-//! stores encode twice.
+//! Rows of the sessions table of Agno, exported as JSON. The runs of a session are a list, or JSON in a string, which
+//! some stores encode twice.
 
 use super::chat::Form;
 use super::chat_messages::Conversation;

@@ -47,7 +47,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     }
     for part in parts.into_iter().map(Members::from) {
         match part.name("type").as_deref() {
-            // One message holds all model responses up to the next user message.
+            // A message holds all model responses up to the next user message. Each is a turn.
             Some("step-start") => run.turn(time),
             Some("text") => run.say(actor, part.text("text")),
             _ if part.has("toolInvocation") => call(&part.object("toolInvocation"), run),

@@ -35,7 +35,7 @@ fn conversation(object: &Members<'_>, runs: &mut Runs<'_>) {
     let model = object.object("model_info").name("model_id").or_else(|| object.name("model"));
     run.model(model);
     for item in object.list("history") {
-        // Older versions write pairs.
+        // Older versions write an entry as a pair instead of an object.
         let pair = items(Some(item));
         let user = item.member("user").or_else(|| pair.first().copied());
         let assistant = item.member("assistant").or_else(|| pair.get(1).copied());
@@ -47,7 +47,7 @@ fn conversation(object: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads a user message or the results of tools.
+/// Reads a prompt, or the results or cancellations of calls.
 fn user_message<'a>(content: &Members<'a>, run: &mut Recording<'a>) {
     let cancelled = content.get("CancelledToolUses");
     if let Some(results) = content.get("ToolUseResults").or(cancelled) {
@@ -65,7 +65,6 @@ fn user_message<'a>(content: &Members<'a>, run: &mut Recording<'a>) {
     run.pass_over("messages of other types", u64::from(!is_known));
 }
 
-/// Reads a message of the model.
 fn agent_message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let Some(response) = message.first(&["ToolUse", "Response"]).map(Members::from) else {
         return run.pass_over("messages of other types", 1);

@@ -27,7 +27,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns the steps without copies, in the order of `step_index` if no two steps share one. A resumed
+/// Returns the steps without copies, in the order of `step_index` if no two steps share an index. A resumed
 /// session may append earlier steps again, and concurrent steps may be out of order.
 fn steps_in_order<'a>(document: &Document<'a>, run: &mut Recording<'_>) -> Vec<Members<'a>> {
     let mut steps: Vec<_> = document.each().collect();
@@ -139,7 +139,7 @@ fn decoded(arguments: Raw<'_>) -> Option<Content<Arguments<'static>>> {
 }
 
 /// Returns the type of the steps that hold the results of a tool, if it is known. For a tool that is not listed,
-/// that is `kind` if it is the name of the tool in upper case.
+/// that is `kind` if it equals the name of the tool, ignoring case.
 fn type_of<'a>(tool: &str, kind: &'a str) -> Option<&'a str> {
     match tool {
         "list_dir" => Some("LIST_DIRECTORY"),
@@ -151,7 +151,7 @@ fn type_of<'a>(tool: &str, kind: &'a str) -> Option<&'a str> {
     }
 }
 
-/// The number of lines at the start of a result that may contain the exit code.
+/// Number of lines, from the start of a result, that are searched for the exit code.
 const HEADER_LINES: usize = 8;
 
 /// Returns true if the header of a result has an exit code other than 0.

@@ -66,7 +66,7 @@ fn results_of<'a>(observation: &Members<'a>) -> (Vec<StepResult<'a>>, bool) {
 fn usage_of(metrics: &Members<'_>) -> Usage {
     let [input, output, cached] =
         ["prompt_tokens", "completion_tokens", "cached_tokens"].map(|key| metrics.count(key));
-    // Some writers count cached tokens only in the total.
+    // Some writers count cached tokens only in the total, so the input is at least the total minus the output.
     let total = metrics.object("extra").count("total_tokens");
     let read = total.and_then(|total| total.checked_sub(output?));
     Usage {
@@ -173,7 +173,7 @@ impl<'a> Trajectory<'a> {
         let steps = &mut self.run.steps;
         steps.pair_new();
         let open: Vec<_> = calls.iter().copied().filter(|call| !steps.is_answered(*call)).collect();
-        // After a batch of commands, a single screen is the answer to each of them.
+        // After a batch of commands, a terminal returns a single screen, which answers each of them.
         let shared = without_id.len() == 1 && open.len() > 1;
         let mut answers =
             without_id.into_iter().map(|result| result.map(|result| answer_of(result, marks, is_codex)));

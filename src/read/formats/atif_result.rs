@@ -1,4 +1,4 @@
-//! Results of ATIF steps, with the text and the marks of errors that writers add.
+//! Results of ATIF steps, with the flags in `extra` and the text that writers append.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
@@ -19,7 +19,7 @@ pub(in crate::read) struct StepResult<'a> {
 
 impl StepResult<'_> {
     /// Returns true if it answers a call: it has content, marks or `success`, or the step has a verdict.
-    /// `step` has the marks of the step if this is its only result.
+    /// `step` has the marks of the step if this is its only result, and is empty otherwise.
     pub(in crate::read) fn is_answer(&self, step: Marks) -> bool {
         self.content.is_some() || self.marks.is_there || self.success.is_some() || step.has_verdict
     }
@@ -34,9 +34,9 @@ pub(in crate::read) struct Marks {
     has_verdict: bool,
     tool_result_is_error: Option<bool>,
     is_error: Option<bool>,
-    /// `status`, which is used only in results.
+    /// From `status`; used only for results.
     status: Option<Outcome>,
-    /// `exec_status`, which is used only in steps.
+    /// From `exec_status`; used only for steps, like `exec_exit_code`.
     exec_status: Option<Outcome>,
     has_exec_failed: Option<bool>,
 }
@@ -61,8 +61,8 @@ impl Marks {
     }
 }
 
-/// Returns the outcome and observation of the call that this result answers. `step` has the marks of the step
-/// if this is its only result.
+/// Returns the outcome and observation of the call that this result answers. `step` is as in
+/// [`StepResult::is_answer`].
 pub(in crate::read) fn answer(
     result: StepResult<'_>,
     step: Marks,
@@ -77,7 +77,7 @@ pub(in crate::read) fn answer(
     };
     let text = words.as_ref().map_or("".into(), TextCow::text);
     let codex = if is_codex { words.as_ref().and_then(codex_text::read) } else { None };
-    // An exit code may still say that a completed command failed.
+    // A status of success does not decide: an exit code may still report that the command failed.
     let is_decisive = |outcome: &Outcome| outcome.status != Status::Ok;
     let first = never_ran(text).or_else(|| {
         let failed = result.marks.failed().or_else(|| step.failed())?;
@@ -154,7 +154,7 @@ fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
     Some((without_copies(kept), marks))
 }
 
-/// Returns the output before the copies of the command's output.
+/// Returns the output without the copies of it, under `[stdout]` and `[stderr]`, that a writer appended.
 fn without_copies(text: Text<'_>) -> Text<'_> {
     let text = text.without_end("\n").unwrap_or_else(|| {
         let copies = text.split_once("\n\n[stdout]\n").or_else(|| text.split_once("\n\n[stderr]\n"));

@@ -48,8 +48,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns the message threads of a state, or the contexts of its agents if these have more calls. In the
-/// lists that are not used, counts items that are not objects as skipped.
+/// Returns the message threads of a state, or the contexts of its agents if these have more calls. Of the
+/// lists that are not used, items that are not objects are counted as skipped.
 fn threads<'a>(state: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Vec<Raw<'a>>> {
     let (mut chats, mut contexts) = (Vec::new(), Vec::new());
     let states = state.object("agent_states");
@@ -78,8 +78,8 @@ fn threads<'a>(state: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Vec<Raw<'a>>> {
     read
 }
 
-/// Returns the messages of a context before those of a thread, if the context ends with all of these. A thread may
-/// begin anew with each task.
+/// Returns the messages of a context that precede the thread, if the context ends with the whole thread. A thread
+/// may start over with each task, while the context keeps earlier ones.
 fn earlier<'c, 'a>(context: &'c [Raw<'a>], thread: &[Raw<'a>]) -> Option<&'c [Raw<'a>]> {
     let (before, same) = context.split_at_checked(context.len().checked_sub(thread.len())?)?;
     let says = |message: &Raw<'a>| message.member("content").map(Raw::bytes);

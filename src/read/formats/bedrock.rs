@@ -91,7 +91,7 @@ fn observe<'a>(seen: &Members<'a>, run: &mut Recording<'a>) {
     run.answer(seen.name("traceId"), None, text, outcome);
 }
 
-/// Returns the name and the arguments of a call.
+/// Returns the name and the arguments of the call in an invocation input, if it is of a known kind.
 fn call<'a>(given: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a>>)> {
     let sole = |key: &str, input: &Members<'a>| wire::sole_argument(key, input.present(key));
     let input = |key: &str| Some(given.object(key)).filter(|input| input.whole().is_some());

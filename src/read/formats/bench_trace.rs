@@ -31,7 +31,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     }),
 };
 
-/// A list of episodes of another tool, which have no key of BenchTrace.
+/// A list of episodes of another tool: none of the first has a key of BenchTrace.
 const OTHERS: Mark =
     Every("episodes", &Not(&Any(&[Has(&["snapshot"]), Has(&["failure_instances"]), Has(&["milestones"])])));
 
@@ -195,7 +195,7 @@ fn entry<'a>(json: &mut Json<'a>) -> Read<Entry<'a>> {
     Ok(entry)
 }
 
-/// Emits the steps of the entries.
+/// Emits a step for each entry. The alignment decides which `obs` is its feedback.
 fn feed(entries: &[Entry<'_>], run: &mut OpenRun<'_, '_>) -> Result<()> {
     let alignment = run.options.alignment.unwrap_or(match entries.first() {
         Some(first) if first.action().is_none() => Alignment::After,

@@ -70,7 +70,7 @@ fn elements<'d, 'a>(document: &'d Document<'a>) -> Option<(&'d [Raw<'a>], Form)>
     })
 }
 
-/// Returns true if an element has the role of a message. Hermes gives its line of metadata the role `session_meta`.
+/// Returns true if an element has the role of a message, not `session_meta`, which Hermes gives its line of metadata.
 fn is_chat_role(element: &Raw<'_>) -> bool {
     element.member("role").and_then(common::name).is_some_and(|role| role != "session_meta")
 }
@@ -98,8 +98,8 @@ enum Source<'d, 'a> {
 }
 
 impl<'a> Source<'_, 'a> {
-    /// Calls `each` with every element until `each` breaks. Its flag is true for elements of the second list of a
-    /// response.
+    /// Calls `each` with every element until `each` breaks, and with true for the elements of the second list of
+    /// a response.
     fn walk(
         &self,
         mut each: impl FnMut(&mut Json<'a>, bool) -> Read<ControlFlow<()>>,
@@ -145,7 +145,7 @@ fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) ->
         typed |= element.of_calls.is_some();
         called |= element.of_calls == Some(true);
         count += 1;
-        // Other items may come after a few messages that have a type.
+        // Items may follow a few messages with a type, so such messages do not decide at once.
         let are_messages = messages && may_be_chat && (!typed || count >= words::DECISIVE_ITEMS);
         let are_known = are_messages || items && called;
         decided = are_known && enough.is_some_and(|enough| count >= enough);
@@ -251,8 +251,7 @@ pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
     RunSummary::new(metadata(members), members.number("reward")).unwrap_or_default()
 }
 
-/// Reads all elements. If one of them shows that their form is not the one assumed, all are read again in the
-/// other form.
+/// Reads all elements in the form `found`. If one of them does not fit, all are read again in the other form.
 fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
     let mut form = found;
     loop {

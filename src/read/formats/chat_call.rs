@@ -6,7 +6,8 @@ use super::prelude::*;
 pub(in crate::read) struct ToolCall<'a> {
     /// `None` if it is not a call. The caller sets its turn.
     pub(in crate::read) call: Option<Call<'a>>,
-    /// True if the entry is in the form of Inspect (`function` is a name) or tau2 (it has a `requestor`).
+    /// True if the entry is in the form of Inspect (`function` is a name) or tau2 (it has a `requestor`), so the
+    /// message is not an OpenAI message.
     pub(in crate::read) is_foreign: bool,
 }
 
@@ -74,6 +75,6 @@ fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
 
 /// Reads a call `{name, arguments}` from a value that was skipped.
 pub(in crate::read) fn legacy_call(value: Raw<'_>) -> Call<'_> {
-    // The value was checked when it was skipped.
+    // Reading cannot fail, because the value was checked when it was skipped.
     function_call(&mut value.json()).ok().flatten().unwrap_or_else(|| Call::new(0, None, ""))
 }

@@ -103,7 +103,7 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<
             let id = if is_call { &mut block.id } else { &mut block.answers };
             *id = id.take().or(other_id);
             block.content = block.content.take().or(text.map(TextCow::from));
-            // Most messages have one block, and blocks are large.
+            // Blocks are large, and most messages have only one, so the first allocation has room for one.
             blocks.reserve_exact(usize::from(blocks.is_empty()));
             blocks.push(Block { is_call, ..block });
         }

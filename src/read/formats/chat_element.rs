@@ -51,7 +51,7 @@ impl<'a> Element<'a> {
                 b"type" => {
                     let kind = wire::text(value)?.map(|kind| kind.to_str());
                     found.item = kind.as_deref().and_then(Item::of);
-                    // Steps of the Gemini Interactions API have no role.
+                    // Steps of the Gemini Interactions API have no role; the type implies it.
                     match kind.as_deref() {
                         Some("user_input") => found.role = Some("user".into()),
                         Some("model_output") => found.role = Some("assistant".into()),
@@ -144,7 +144,7 @@ impl<'a> Element<'a> {
         Ok(())
     }
 
-    /// Reads the calls of a message.
+    /// Reads the calls of a message. If the key is repeated, the last list counts.
     fn calls(&mut self, json: &mut Json<'a>) -> Read<()> {
         self.tool_calls.clear();
         self.has_foreign_calls = false;

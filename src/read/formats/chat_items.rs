@@ -15,7 +15,7 @@ pub(in crate::read) enum Item {
     Custom,
     /// A call to one of OpenAI's own tools, which the type names.
     Tool(&'static str),
-    /// The same, run on the server. Its status is its outcome.
+    /// Like `Tool`, but run on the server. The status of the item is the outcome of the call.
     Server(&'static str),
     /// A call to a remote tool. The item contains the result.
     Mcp,
@@ -84,7 +84,7 @@ impl Item {
 }
 
 impl<'a> Conversation<'a> {
-    /// Adds an item.
+    /// Adds an item: a call, an answer, or a call with its answer.
     pub(in crate::read) fn item(&mut self, item: Item, element: &mut Element<'a>) {
         let id = element.call_id.take().or(element.id.take());
         if item == Item::Output {
@@ -103,8 +103,8 @@ impl<'a> Conversation<'a> {
 }
 
 /// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally
-/// `success`. `stated` is the outcome that is recorded elsewhere. With `nested`, a result inside the text may
-/// decide the outcome.
+/// `success`. `stated` is the outcome recorded elsewhere. With `nested`, a result inside the text decides the
+/// outcome if nothing else does.
 pub(in crate::read) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, nested: bool) -> Answer<'_> {
     let success = output.and_then(|output| output.member("success")?.boolean());
     let stated = success.map(|success| Outcome::flag(!success)).or(stated);

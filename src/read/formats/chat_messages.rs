@@ -153,7 +153,7 @@ impl<'a> Conversation<'a> {
         if self.form == Form::Items { self.turns } else { self.place }
     }
 
-    /// Adds a call of an element.
+    /// Adds a call with the tokens of the current response. `time` defaults to that of the current message.
     pub(in crate::read) fn call(&mut self, mut call: Call<'a>, time: Option<u64>) -> CallNumber {
         call.usage = self.usage.map(Box::new);
         call.time = time.or(self.time);
@@ -222,7 +222,7 @@ impl<'a> Conversation<'a> {
     /// Adds a message of the model, with its calls.
     fn agent(&mut self, element: &mut Element<'a>, text: Option<TextCow<'a>>, mut blocks: Vec<Block<'a>>) {
         let turn = self.turn();
-        // Only one part of a split response has the tokens.
+        // Only one part of a split response has the tokens, so later parts keep them.
         self.usage = element.usage().or(self.usage);
         self.time = element.time();
         if let Some(text) = text {
@@ -230,7 +230,7 @@ impl<'a> Conversation<'a> {
             self.assembler.spent(turn, self.usage);
         }
         if !blocks.is_empty() && !element.tool_calls.is_empty() {
-            // An exporter may write each call in both forms.
+            // An exporter may write each call in both forms. The copies in the content are dropped.
             let calls = || element.tool_calls.iter().flatten();
             let ids: BTreeSet<_> = calls().filter_map(|call| call.id.as_deref()).collect();
             let names: BTreeSet<_> = calls().map(|call| &*call.name).collect();
@@ -268,7 +268,7 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Adds a message that is a result.
+    /// Adds a message that is a result. With `by_name`, it is paired by the name of the tool, not by id.
     fn result(&mut self, turn: u64, by_name: bool, element: &mut Element<'a>) {
         let content = element.content.take();
         let mut blocks = content.as_ref().map(Body::results).unwrap_or_default();

@@ -21,12 +21,12 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 /// Keys of lists of messages.
 const LISTS: [&str; 3] = ["conversations", "conversation", "messages"];
 
-/// The same at the top of a document, where `messages` belongs to other formats.
+/// Like [`LISTS`], at the top of a document, where `messages` belongs to other formats.
 const TOP: &[&str] = &["conversations", "conversation"];
 
 fn has_conversations(document: &Document<'_>) -> bool {
     match document {
-        // Each line is a document of its own.
+        // Each line is read as a document of its own.
         Document::Lines(_) => false,
         Document::Object(members) => held(members, TOP).is_some(),
         Document::List(items) if are_messages(items, &|item| is_spoken(item)) => true,
@@ -39,7 +39,7 @@ fn held<'a>(members: &Members<'a>, keys: &[&str]) -> Option<Raw<'a>> {
     keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list))
 }
 
-/// Returns the messages of a list item, and its other members.
+/// Returns the messages in a list item, and the members of the item.
 fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
     match item.kind() {
         Kind::Object => {
@@ -92,7 +92,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
 }
 
-/// Emits the run of a list of messages.
+/// Emits the run of a list of messages. `around` is the object that holds them.
 fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) -> Read<()> {
     let reward = reward(around);
     let system = around.message("system");
@@ -154,7 +154,7 @@ impl<'a> Spoken<'a> {
         true
     }
 
-    /// Adds the calls that are written in a text.
+    /// Adds the calls that are written in a text, in the first grammar that matches any.
     fn written(&mut self, turn: u64, text: &str) {
         let grammars: [fn(&str) -> Vec<Written>; 4] = [
             text_grammars::functions,

@@ -22,7 +22,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 const TURN: Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
 
-/// The key of a run: its session and, for a sub-agent, its part.
+/// The key of a run: its session and, for a sub-agent, its part of the session (see [`Sessions::part`]).
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// The sessions of a file, in the order of their first lines.
@@ -31,14 +31,14 @@ struct Sessions<'a> {
     open: Ordered<Key<'a>, Session<'a>>,
     /// The session of the previous line.
     last: Option<Cow<'a, str>>,
-    /// The sub-agents of lines, by line id.
+    /// The part of each line of a sub-agent, by line id.
     parts: TextMap<Cow<'a, str>, Cow<'a, str>>,
 }
 
 impl<'a> session::Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         self.line(read_line(line), runs);
-        // Usually, the first session is the one that grows.
+        // Only the first session is emitted early: usually, it is the one that grows.
         if let Some(first) = self.open.first_mut() {
             first.hand_on(runs);
         }
@@ -70,8 +70,8 @@ impl<'a> Sessions<'a> {
         if is_assistant { session.assistant(line) } else { session.user(line) }
     }
 
-    /// Returns the part of a sub-agent's line: the id of the agent, the part of the parent line, or the id of
-    /// the line.
+    /// Returns the part of the session to which a sub-agent's line belongs: the id of the agent, or else the part of
+    /// the parent line, or else the id of the line.
     fn part(&mut self, line: &mut Line<'a>) -> Cow<'a, str> {
         let known = || line.parent.as_ref().and_then(|parent| self.parts.get(parent)).cloned();
         let part = line.agent.take().or_else(known).or_else(|| line.uuid.clone()).unwrap_or_default();
@@ -87,7 +87,6 @@ impl<'a> Sessions<'a> {
 struct Session<'a> {
     run: Recording<'a>,
     uuids: TextSet<Cow<'a, str>>,
-    /// The calls by id.
     calls: TextMap<Cow<'a, str>, CallNumber>,
     /// The ids of calls that have a result.
     answered: TextSet<Cow<'a, str>>,
@@ -202,7 +201,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Assigns the tokens of the turns before this one to their calls and messages.
+    /// Assigns the tokens of the turns before `before` to their calls and messages.
     fn settle(&mut self, before: u64) {
         let settled = usize::try_from(before).unwrap_or(usize::MAX).min(self.usages.len());
         self.turns_of_calls.retain(|(call, turn)| {
@@ -229,7 +228,7 @@ impl<'a> Session<'a> {
         runs.hand_on(&mut self.run.steps, last);
     }
 
-    /// Emits the run.
+    /// Emits the rest of the run.
     fn end(mut self, runs: &mut Runs<'_>) {
         self.settle(u64::MAX);
         self.run.give(runs);

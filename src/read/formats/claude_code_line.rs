@@ -17,7 +17,7 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) is_sidechain: bool,
     /// True if the program wrote the line for itself.
     pub(in crate::read) is_skipped: bool,
-    /// Whether a message of the user says that the harness wrote it.
+    /// True if a user message is marked as written by the harness.
     pub(in crate::read) by_harness: bool,
     pub(in crate::read) time: Option<u64>,
     pub(in crate::read) message_id: Option<Cow<'a, str>>,
@@ -33,7 +33,7 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) duration: Option<u64>,
 }
 
-/// Line types that are named in the reason for skipping a line.
+/// Line types that are named in the reason for skipping a line. Skipped lines of other types share one count.
 const KINDS: [&str; 14] = [
     "progress",
     "system",
@@ -114,7 +114,7 @@ fn call_of_cursor<'a>(members: &Members<'a>, line: &mut Line<'a>) {
 fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let message = members.object("message");
     let kind = members.name("type");
-    // A printed line names the call that started its sub-agent.
+    // Printed output names a sub-agent only by the call that started it.
     let caller = ident(members, "parent_tool_use_id");
     let model = message.name("model");
     let is_synthetic = model.as_deref() == Some("<synthetic>");
@@ -147,7 +147,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     }
 }
 
-/// Returns an id. `None` for a placeholder such as `<redacted>`, which exporters write.
+/// Returns an id, or `None` for a placeholder such as `<redacted>`, which exporters write for any id.
 fn ident<'a>(members: &Members<'a>, key: &str) -> Option<Cow<'a, str>> {
     members.name(key).filter(|id| !id.starts_with(['<', '[']))
 }

@@ -15,7 +15,7 @@ const MESSAGE: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    // The run borrows from the decoded texts, some of which are JSON.
+    // Texts are decoded up front, because the run borrows from them.
     let messages: Vec<_> = document.each().collect();
     let texts: Vec<_> = messages.iter().map(|message| message.get("text").and_then(Raw::string)).collect();
     let mut task =
@@ -35,9 +35,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 struct Task<'a> {
     run: Recording<'a>,
-    /// Calls without results so far, with their output.
+    /// Unanswered calls, with the output printed for them.
     open: Vec<(CallNumber, Vec<&'a str>)>,
-    /// The text of the call that was just requested.
+    /// The text of the previous message, if it asked for approval of a call.
     asked: Option<&'a str>,
     has_begun: bool,
 }
@@ -48,7 +48,7 @@ impl<'a> Task<'a> {
         self.run.turn(message.get("ts").and_then(time::of_milliseconds));
         let json = members(Some(text).filter(|text| text.starts_with('{')).and_then(json));
         let is_call = matches!(&*kind, "tool" | "command" | "use_mcp_server" | "browser_action");
-        // A call that was approved may be shown again.
+        // A call that was approved may be shown again, which is not a second call.
         let asked = self.asked.take();
         if is_call {
             if asked != Some(text) {
@@ -65,7 +65,7 @@ impl<'a> Task<'a> {
                 self.run.spent(tokens::of_keys(&json, &input, &["tokensOut"], &["cacheReads"]));
             }
             "command_output" | "mcp_server_response" | "browser_action_result" => {
-                // A question about a running command has no text.
+                // A blank text is a question about a running command, not output.
                 if let Some((_, printed)) = self.open.last_mut().filter(|_| !common::is_blank(text)) {
                     printed.push(text);
                 }

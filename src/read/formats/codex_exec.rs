@@ -57,7 +57,7 @@ fn mcp_observation<'a>(item: &Members<'a>) -> Option<TextCow<'a>> {
 #[derive(Default)]
 struct Threads<'a> {
     open: Ordered<Option<Cow<'a, str>>, Thread<'a>>,
-    /// The id of the thread that was started last.
+    /// The id of the thread that was started last, to which items belong.
     current: Option<Cow<'a, str>>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Session<'a> for Threads<'a> {
         match (line.name("type").as_deref(), line.name("thread_id"), item) {
             (Some("thread.started"), Some(id), _) => {
                 self.current = Some(id);
-                // When a thread is started again, its item ids start again too.
+                // A thread that is started again reuses item ids for other items.
                 self.current().items.clear();
             }
             (Some("turn.completed"), ..) => self.terminate("turn.completed"),
@@ -82,7 +82,7 @@ impl<'a> Session<'a> for Threads<'a> {
             _ => runs.pass_over("lines of other types", 1),
         }
         // Emits steps of the first thread only, which is usually the only one that grows. A call is complete
-        // when its item is.
+        // once its item is completed.
         if let Some(first) = self.open.first_mut() {
             first.run.hand_on(runs);
         }
@@ -108,12 +108,12 @@ impl<'a> Threads<'a> {
 /// A thread that is being read.
 struct Thread<'a> {
     run: Recording<'a>,
-    /// Number of items.
+    /// Number of known items, and the turn of the next.
     count: u64,
     items: TextMap<Cow<'a, str>, Sight>,
 }
 
-/// A known item.
+/// A known item. Its ordinal is its turn.
 #[derive(Clone, Copy)]
 struct Sight {
     ordinal: u64,

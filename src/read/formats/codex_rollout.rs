@@ -38,7 +38,7 @@ struct Session<'a> {
     steps: VecDeque<Step<'a>>,
     /// Number of steps that no longer wait.
     gone: usize,
-    /// The place of the first step of the latest turn of the model.
+    /// The position, among all steps, of the first step of the model's latest turn.
     turn_start: usize,
     /// The run with the steps that no longer wait.
     run: Recording<'a>,
@@ -46,13 +46,13 @@ struct Session<'a> {
     next: u64,
     /// True if more items of the latest turn may follow.
     is_open: bool,
-    /// The places of the calls of the current turn, which wait for its tokens.
+    /// The positions of the calls of the current turn, which wait for its tokens.
     waiting: Vec<usize>,
     /// The turn of a message that waits for its tokens.
     said: Option<u64>,
     /// The outcomes that events state, by call id.
     outcomes: TextMap<Cow<'a, str>, Outcome>,
-    /// The places of the calls, by id.
+    /// The positions of the calls, by id.
     calls: TextMap<Cow<'a, str>, usize>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> session::Session<'a> for Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Adds the steps before this place to the run.
+    /// Adds the steps before position `end` to the run.
     fn settle(&mut self, end: usize) {
         while self.gone < end
             && let Some(step) = self.steps.pop_front()
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
         true
     }
 
-    /// Returns the turn of an item of the model.
+    /// Returns the turn of an item of the model, and begins it if none is open.
     fn model_turn(&mut self) -> u64 {
         if !std::mem::replace(&mut self.is_open, true) {
             self.waiting.clear();
@@ -216,7 +216,7 @@ impl<'a> Session<'a> {
         Some(())
     }
 
-    /// Reads the end of a command.
+    /// Reads the exit code and the duration of a command.
     fn exit(&mut self, id: Cow<'a, str>, event: &Members<'a>) {
         let place = self.calls.get(&id).copied();
         if let Some(failed) = event.get("exit_code").and_then(is_failure_code) {

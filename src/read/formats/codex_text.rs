@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-/// Number of characters of the first line that are checked.
+/// Number of characters of the first line that are searched for the state of a script.
 const HEAD: usize = 64;
 
 /// Number of lines at the start that are searched for the end of a header.

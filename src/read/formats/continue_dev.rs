@@ -23,7 +23,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             let output = items(state.member("output")).into_iter();
             let observed =
                 wire::joined(output.filter_map(|item| words::result(item.member("content")?)).collect());
-            // A call that has not ended may have partial output.
+            // A call that has not ended may have partial output, and is answered as running.
             let running = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
             if let Some(outcome) = outcome(state).or_else(|| observed.as_ref().map(|_| running)) {
                 run.answer(Some(id), None, observed, outcome);
@@ -33,7 +33,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Reads an item of a session.
+/// Reads an item of a session. `states` holds the states of calls without a result message.
 fn message<'a>(item: &Members<'a>, states: &mut TextMap<Cow<'a, str>, Raw<'a>>, run: &mut Recording<'a>) {
     let message = item.object("message");
     let content = message.get("content");

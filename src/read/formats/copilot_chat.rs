@@ -64,7 +64,6 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
 /// The calls of a request by id.
 type Calls<'a> = BTreeMap<Cow<'a, str>, CallNumber>;
 
-/// Begins the run of an agent.
 fn begin<'a>(id: Option<String>, parent: Option<String>) -> Recording<'a> {
     let mut run = Recording::of_agent("copilot");
     (run.metadata.id, run.metadata.parent) = (id, parent);

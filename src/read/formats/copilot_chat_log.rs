@@ -139,7 +139,7 @@ pub(super) fn arguments<'a>(part: &Members<'a>) -> Content<Arguments<'a>> {
     }
 }
 
-/// Returns the outcome in the text of a result.
+/// Returns the outcome that the text of a result reports.
 pub(super) fn told(text: Text<'_>) -> Outcome {
     let text = text.to_str();
     let last = common::trim(&text).rsplit('\n').next().unwrap_or_default();
@@ -167,7 +167,7 @@ pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Ite
     parts.map(Members::from).filter(move |part| is_tool(part) == tools)
 }
 
-/// Strips the suffix by which VS Code makes an id unique.
+/// Strips the suffix by which VS Code makes an id unique. The ids of displayed invocations lack it.
 pub(super) fn short(id: &str) -> &str {
     id.split("__vscode-").next().unwrap_or(id)
 }

@@ -25,7 +25,7 @@ const EVENT: Mark = All(&[
     ]),
 ]);
 
-/// The session that is being read. Several sessions may follow one another.
+/// The session that is being read. The next `session.start` ends it.
 #[derive(Default)]
 struct Open<'a> {
     agents: Vec<Recording<'a>>,

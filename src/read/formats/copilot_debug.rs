@@ -1,5 +1,6 @@
-//! Debug logs of Copilot in VS Code (`debug-logs/<session>/main.jsonl`): an entry per line, written when it
-//! ends. A call is an entry with its result. Its exported prompts (`*.chatreplay.json`) hold lists of such entries.
+//! Debug logs of Copilot in VS Code (`debug-logs/<session>/main.jsonl`): an entry per line, written when it ends, so
+//! entries are sorted by start. A call is an entry with its result. Exported prompts (`*.chatreplay.json`) hold lists
+//! of similar entries.
 
 use super::copilot_chat_log::{short, told};
 use super::prelude::*;
@@ -75,7 +76,7 @@ fn read_export(export: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("copilot-chat");
     let prompts = export.list("prompts").into_iter().map(Members::from);
     for prompt in fitting(&PROMPT, prompts, "prompts of other types", runs) {
-        // A prompt that was seen before only continues; its text is not repeated.
+        // A prompt that was seen before continues; its text is a copy.
         if prompt.flag("hasSeen") != Some(true) {
             run.turn(None);
             run.say(Actor::User, prompt.text("prompt"));

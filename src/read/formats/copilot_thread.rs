@@ -22,7 +22,7 @@ fn read(thread: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Adds the call of a skill, with its references as the answer. `completed` does not mean that it succeeded.
+/// Adds the call of a skill, answered by its references. `completed` may hide a failure, so it counts as unmarked.
 fn skill<'a>(execution: &Members<'a>, run: &mut Recording<'a>) {
     run.call(execution.ident("callId"), execution.name("slug"), execution.get("arguments"));
     let said = execution.objects("references").find_map(|reference| reference.text("text"));

@@ -69,7 +69,7 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) {
         Some("tool_usage_error" | "tool_execution_error" | "tool_validate_input_error") => {
             answer(&data, data.get("error"), Outcome::flag(true), run);
         }
-        // The model named a tool that does not exist.
+        // The model named a tool that does not exist, so no start was recorded.
         Some("tool_selection_error") => {
             run.call(None, tool(), data.get("tool_args"));
             answer(&data, data.get("error"), Outcome::flag(true), run);

@@ -1,5 +1,5 @@
 //! Rows of the `messages` table of Crush, or of the early `OpenCode` written in Go, exported as JSON. The parts of
-//! a row's message are mostly JSON in a string. The rows of several sessions may alternate.
+//! a row's message are usually JSON in a string. Rows of several sessions may be interleaved.
 
 use super::prelude::*;
 
@@ -81,7 +81,7 @@ fn read_part<'a>(part: &Members<'a>, actor: Actor, session: &mut Recording<'a>) 
 }
 
 /// Returns the outcome of a call. The result of a command that failed is not flagged, but ends with its exit code and
-/// the directory.
+/// the working directory.
 fn outcome(result: &Members<'_>, text: Option<&TextCow<'_>>) -> Outcome {
     const END: usize = 8192;
     let interrupted = Outcome::unknown(UnknownReason::Interrupted, Provenance::Text);
@@ -100,7 +100,7 @@ fn outcome(result: &Members<'_>, text: Option<&TextCow<'_>>) -> Outcome {
     if metadata.flag("background") == Some(true) && metadata.has("shell_id") {
         return Outcome::unknown(UnknownReason::Running, Provenance::Flag);
     }
-    // Only a command has a start.
+    // Only the metadata of a command has a start time; other results have no exit code.
     if !metadata.has("start_time") {
         return flagged;
     }

@@ -35,7 +35,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         return chat.give(runs);
     }
     let objects: Vec<Members<'_>> = document.each().collect();
-    // The value of a row may be JSON in a string.
+    // The value of a row may be JSON in a string, from which the chats borrow.
     let texts: Vec<_> = objects.iter().map(|row| row.get("value").and_then(Raw::string)).collect();
     let mut chats: Ordered<String, Chat<'_>> = Ordered::default();
     for (object, text) in objects.iter().zip(&texts) {

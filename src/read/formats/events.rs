@@ -21,7 +21,7 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
     !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
 }
 
-/// A task of tau-bench, whose actions are the reference.
+/// A task of tau-bench, which is not a run: its actions are the reference solution.
 const TASK: Mark = All(&[
     Has(&["instruction", "actions", "outputs"]),
     Not(&Holds("actions", &Any(&[Has(&["observation"]), Has(&["result"]), Has(&["output"])]))),
@@ -31,12 +31,12 @@ const TASK: Mark = All(&[
 fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
     match document {
         Document::Object(members) => {
-            // An event is not a document of events.
+            // A document that is itself an event has no list of events.
             let is_event = members.whole().is_some_and(|object| Event::of(object).what.is_some());
             if is_event && !holds_answers(members) || is_turn(members) || TASK.fits(members) {
                 Vec::new()
             } else {
-                // Without answers, a list next to answered calls is not the run.
+                // Next to answered calls, a list without answers is not the run.
                 let are_answered = holds_answers(members);
                 let is_run = |events: &Vec<Raw<'_>>| {
                     !are_answered || events.iter().any(|event| Event::of(*event).is_answered())
@@ -50,8 +50,8 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
     }
 }
 
-/// Returns the events in a list under a key. Answers of a model are not a run, nor are the reference actions
-/// of a task.
+/// Returns the events in a list under a key. `None` for lists that are not a run, such as the choices of a model
+/// and the reference actions of a task.
 fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
     let is_other =
         matches!(key, "choices" | "candidates" | "tools" | "functions" | "content" | "input" | "output");
@@ -296,7 +296,7 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let objects = elements.iter().filter(|element| element.kind() == Kind::Object);
     let mut events: Vec<_> =
         objects.map(|object| Event::of(*object)).filter(|event| event.what.is_some()).collect();
-    // A log may record a call only once it has its result.
+    // A log may record a call only once it has its result. Each such result is then a call as well.
     if !events.iter().any(|event| event.is_call() && !event.repeats_call()) {
         let results = events.iter_mut().filter(|event| event.repeats_call());
         results.for_each(|event| event.what = Some(What::Done));

@@ -12,7 +12,7 @@ const INNER: [&str; 17] = [
 
 /// Keys whose objects are calls, whatever they contain.
 const CALL_KEYS: [&str; 4] = ["toolUse", "functionCall", "function_call", "tool_call"];
-/// The same, for results.
+/// Like [`CALL_KEYS`], for results.
 const RESULT_KEYS: [&str; 4] = ["toolResult", "functionResponse", "function_response", "tool_result"];
 
 pub(in crate::read) const LISTS_OF_CALLS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
@@ -150,7 +150,7 @@ impl<'a> Event<'a> {
         while let Some(last) = layers.last().filter(|_| layers.len() < 5) {
             let object = |key: &&&str| last.is(key, Kind::Object);
             let known = |keys: &'static [&'static str]| keys.iter().find(object);
-            // An answer may repeat its call.
+            // An answer may repeat its call, which does not make it a call.
             let is_answer = last.name("role").is_some_and(|role| What::of(&role) == Some(What::Tool));
             let inner = if let Some(key) = known(&CALL_KEYS).filter(|_| !is_answer) {
                 by_place = Some(What::Call);
@@ -215,7 +215,7 @@ impl<'a> Event<'a> {
         self.find(keys, Members::present)
     }
 
-    /// Like [`Event::get`], but skips values that contain the innermost object.
+    /// Like [`Event::get`], but skips values that contain the innermost object, since they are the event itself.
     pub(in crate::read) fn get_next_to(&self, keys: &[&str]) -> Option<Raw<'a>> {
         self.layers.iter().enumerate().rev().find_map(|(place, layer)| {
             let is_other = |key: &&&str| self.path.get(place) != Some(*key);

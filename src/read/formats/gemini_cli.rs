@@ -90,7 +90,7 @@ fn answer<'a>(call: &Members<'a>, name: &str) -> Option<Answer<'a>> {
     Some(outcome.answer(observation.into()))
 }
 
-/// Returns the output of a call: the output or error of its response. Other results are read as a whole.
+/// Returns the observation in a result: the `output` or `error` of its function response, or else the whole.
 fn result(value: Raw<'_>) -> Option<TextCow<'_>> {
     let first = value.first_items(1).into_iter().next();
     let Some(response) = first.and_then(|part| part.member("functionResponse")?.member("response")) else {

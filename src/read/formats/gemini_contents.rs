@@ -63,7 +63,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 /// A run that is read content by content.
 pub(super) struct Contents<'a> {
     pub(super) run: Recording<'a>,
-    /// The ids of calls. A response may have an id although its call has none.
+    /// The ids of calls. A response may have an id although its call has none; such an id is ignored.
     ids: BTreeSet<Cow<'a, str>>,
 }
 

@@ -17,7 +17,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Session(SessionReader { open: |_| Box::new(Open::new()), list: "" }),
 };
 
-/// The session that is being read. Several sessions may follow one another.
+/// The session that is being read. The next `init` ends it.
 struct Open<'a> {
     run: Recording<'a>,
     /// The model's text since the last flush, joined from chunks.

@@ -50,7 +50,7 @@ fn read_part<'a>(value: Raw<'a>, is_agent: bool, session: &mut Recording<'a>) {
     match part.name("type").as_deref() {
         Some("text") => session.say(if is_agent { Actor::Agent } else { Actor::User }, words::text(value)),
         Some("toolRequest" | "frontendToolRequest") => {
-            // A request that could not be parsed has no such object.
+            // A request that could not be parsed has no such object, so its call has no name.
             let call = part.object("toolCall").object("value");
             session.call(part.ident("id"), call.name("name"), call.get("arguments"));
         }

@@ -73,7 +73,7 @@ pub(in crate::read) fn sample(
     Ok(())
 }
 
-/// Returns the value of a score: a number, or Inspect's value of a letter for correct, partial, incorrect or no answer.
+/// Returns the value of a score: a number, or Inspect's value of the letter for correct, partial, incorrect or none.
 fn reward(score: Raw<'_>) -> Option<f64> {
     let value = score.member("value")?;
     match value.kind() {
@@ -165,7 +165,7 @@ fn tool_call<'a>(call: &Members<'a>, turn: u64) -> Call<'a> {
     Call::new(turn, call.name("id"), name).with(call.arguments("arguments"))
 }
 
-/// Attachments: long texts in a separate object.
+/// Long texts in a separate object, to which messages refer by name.
 struct Attachments<'a> {
     all: Option<Raw<'a>>,
     /// By name, once one was requested.
@@ -177,8 +177,8 @@ struct Attachments<'a> {
 /// The beginning of a reference to an attachment, before 32 hexadecimal digits.
 const ATTACHMENT: &str = "attachment://";
 
-/// Maximum number of bytes that are copied from attachments into a sample: a short sample must not expand to
-/// a huge run.
+/// Maximum number of bytes that are copied from attachments into a sample, since a short sample must not expand
+/// to a huge run. A text that is a single reference is borrowed and does not count.
 const MOST_COPIED: usize = 256 << 20;
 
 impl<'a> Attachments<'a> {
@@ -202,12 +202,12 @@ impl<'a> Attachments<'a> {
     fn put_into(&mut self, words: TextCow<'a>) -> Read<TextCow<'a>> {
         static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
         let text = words.text();
-        // JSON may escape the slashes.
+        // The finder omits the slashes, which JSON may escape.
         if !text.may_hold(&FINDER) {
             return Ok(words);
         }
         let whole = text.to_str();
-        // Usually the text is a single reference.
+        // Usually the text is a single reference, which is borrowed.
         if let Some((text, "")) = whole.strip_prefix(ATTACHMENT).and_then(|named| self.get(named)) {
             return Ok(Text::from(text.json().text()?).into());
         }

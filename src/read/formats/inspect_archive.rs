@@ -92,8 +92,8 @@ struct Place {
 }
 
 impl Place {
-    /// Decompresses the file. Fails if the result has more than `most` bytes. `left` is the number of bytes
-    /// of the archive that no file has used yet.
+    /// Decompresses the file. Fails if the result has more than `most` bytes, or if the file needs more than the
+    /// `left` bytes of the archive that no file has used yet: then files overlap.
     fn bytes(
         &self,
         archive: &rawzip::ZipSliceArchive<&[u8]>,

@@ -82,7 +82,7 @@ fn is_aside(line: &Members<'_>) -> bool {
 /// A run that is being read.
 struct Open<'a> {
     run: Recording<'a>,
-    /// Parts of the agent's message.
+    /// Parts of the agent's unfinished message.
     said: Vec<TextCow<'a>>,
     /// The events of calls and results, because Kimi Code may write one twice. Their ids are not enough,
     /// because different calls may share one.

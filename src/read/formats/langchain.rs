@@ -12,7 +12,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Document(read),
 };
 
-/// Returns the messages in an object: itself, its own list, the state of a graph, or the update of a node.
+/// Returns the messages in an object: the object itself, or those in its list, a graph's state or a node's update.
 fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     let held = items(object.get("messages").or_else(|| object.get("chat_history")));
     if kind(object).is_some() {
@@ -21,7 +21,7 @@ fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     if !held.is_empty() {
         return held;
     }
-    // The update of a node is the only member of its object.
+    // The update of a node is the only member of its object, under the name of the node.
     let is_update = object.keys().count() == 1;
     let is_state = |key: &str| is_update || matches!(key, "values" | "state" | "output" | "channel_values");
     let states = object.iter().filter(|(key, state)| is_state(key) && state.kind() == Kind::Object);
@@ -29,7 +29,7 @@ fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     inner.unwrap_or_else(|| object.whole().filter(|_| class(object).is_some()).into_iter().collect())
 }
 
-/// Returns the type of a message that only LangChain writes, or `None` if the object is not one.
+/// Returns the type of a message that has a mark of LangChain, or `None` for any other object.
 fn kind<'a>(message: &Members<'a>) -> Option<Cow<'a, str>> {
     const MARKS: [&str; 6] =
         ["lc", "additional_kwargs", "response_metadata", "tool_call_id", "tool_calls", "usage_metadata"];
@@ -71,7 +71,7 @@ pub(super) fn is_of_user(message: Raw<'_>) -> bool {
     class(&Members::from(message)).is_some_and(|class| class == "human")
 }
 
-/// Returns the run of a list of messages.
+/// Reads a list of messages as one run.
 pub(super) fn conversation<'a>(messages: impl IntoIterator<Item = Raw<'a>>) -> Recording<'a> {
     let mut run = Recording::of_agent("langchain");
     let mut seen = TextSet::default();
@@ -83,7 +83,7 @@ pub(super) fn conversation<'a>(messages: impl IntoIterator<Item = Raw<'a>>) -> R
         };
         let body = item.get("kwargs").filter(|_| item.has("lc")).or_else(|| item.get("data"));
         let body = body.map_or_else(|| item.clone(), Members::from);
-        // Consecutive states repeat their messages.
+        // Consecutive states repeat messages, so each id is read only once.
         if body.name("id").is_none_or(|id| seen.insert(id)) {
             message(&kind, &body, &mut run);
         }

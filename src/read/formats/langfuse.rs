@@ -59,12 +59,12 @@ fn id<'a>(observation: &Members<'a>) -> Cow<'a, str> {
     observation.name("id").unwrap_or_default()
 }
 
-/// A state of an iteration: its start, whether it is a whole update, and its id.
+/// A state of an iteration: its start, whether it is a whole update, and its id. The greatest one is current.
 type State<'a> = (Option<u64>, bool, Cow<'a, str>);
 
 /// Returns the ids of observations that a later one repeats. `BeeAI` records an iteration after each change
 /// (`agent.react.update-3`): the last state has the call with its answer. Observations below an earlier state
-/// repeat the call.
+/// repeat the call, so they are outdated too.
 fn outdated<'a>(found: &[Found<'a>]) -> TextSet<Cow<'a, str>> {
     let mut states: TextMap<Cow<'a, str>, Vec<State<'a>>> = TextMap::default();
     let mut below: TextMap<Cow<'a, str>, Vec<Cow<'a, str>>> = TextMap::default();

@@ -42,7 +42,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Returns the id of the trace of each record: its own, or that of the runs above it, or the id of its root.
+/// Returns the trace id of each record: its own, or that of a run above it, or else the id of its root.
 fn traces<'a>(records: &[Record<'a>]) -> Vec<Cow<'a, str>> {
     let by_id: TextMap<_, _> = records.iter().map(|record| (record.id.clone(), record)).collect();
     let mut known: TextMap<Cow<'a, str>, Cow<'a, str>> = TextMap::default();
@@ -97,11 +97,11 @@ impl<'a> Records<'a> {
     }
 }
 
-/// A run.
+/// A run, which may be sent in several parts.
 #[derive(Default)]
 struct Record<'a> {
     id: Cow<'a, str>,
-    /// The parent run.
+    /// The id of the run that lists it under `child_runs`.
     parent: Option<Cow<'a, str>>,
     /// Everything sent about it, in order.
     sent: Vec<Members<'a>>,
@@ -138,8 +138,8 @@ impl<'a> Record<'a> {
         self.get("extra")?.member("metadata")?.member("ls_model_name").and_then(common::name)
     }
 
-    /// Returns the conversation that a root without its children ends with. The user's messages may be only in
-    /// its inputs.
+    /// Returns the conversation in the outputs of a root, for use if its children were not exported. The user's
+    /// messages may be only in its inputs.
     fn conversation(&self, trace: &str) -> Option<Recording<'a>> {
         let is_root = self.name("run_type")? == "chain" && self.name("parent_run_id").is_none();
         let messages = |key| self.get(key)?.member("messages").and_then(Raw::items);

@@ -1,4 +1,4 @@
-//! Letta: messages of an agent with a `message_type`, alone or in the results of letta-evals.
+//! Letta: messages of an agent, each with a `message_type`, alone or in the results of letta-evals.
 
 use super::prelude::*;
 
@@ -41,7 +41,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut has_messages = false;
     let mut items = elements(document, &LISTS);
     let date = |item: Option<&Raw<'_>>| item.and_then(|item| item.member("date")).and_then(time::of_string);
-    // The server lists the newest first by default.
+    // By default, the server lists the newest message first.
     if date(items.first()) > date(items.last()) && date(items.last()).is_some() {
         items.reverse();
     }
@@ -102,7 +102,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
             }
         }
         Some("approval_response_message") => {
-            // Client-side tools return their results here.
+            // Approvals hold the results of client-side tools.
             let answers = message.objects("approvals").filter(|answer| answer.has("tool_return"));
             answers.for_each(|answer| tool_return(&answer, run));
         }

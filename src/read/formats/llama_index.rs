@@ -66,7 +66,7 @@ fn plain<'a>(members: &Members<'a>, key: &str) -> Members<'a> {
     if EVENT.fits(&object) { object.object("value") } else { object }
 }
 
-/// Returns the text of a message, in blocks or not.
+/// Returns the text of a message, from its blocks or else its `content`.
 fn said<'a>(message: &Members<'a>) -> Option<TextCow<'a>> {
     let blocks = message.objects("blocks").filter_map(|block| block.text("text")).collect();
     wire::joined(blocks).or_else(|| message.text("content"))

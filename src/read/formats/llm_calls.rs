@@ -33,7 +33,7 @@ const STORE: Mark = Holds("steps", &STEP);
 /// A logged request with its response.
 struct Exchange<'a> {
     request: Body<'a>,
-    /// The number of messages of the request.
+    /// Number of messages in the request.
     length: usize,
     response: Option<Body<'a>>,
     /// True if the log covers the run from its start. Model messages in the first request are then examples.
@@ -103,7 +103,7 @@ impl<'a> Exchange<'a> {
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) = match (object("request"), object("input")) {
             (Some(request), _) => (request, members.get("response"), false),
-            // The states of a graph before and after a run both have messages.
+            // If the output has messages too, these are the states of a graph before and after a run.
             (None, Some(input)) => {
                 (input, object("output").filter(|output| output.member("messages").is_none()), true)
             }
@@ -125,7 +125,7 @@ impl<'a> Exchange<'a> {
         let keys: &[&str] = if members.has("fncall_messages") {
             &["fncall_response", "response"]
         } else {
-            // Like the messages, `raw_response` has its calls as text.
+            // Here the messages have their calls as text, and so has `raw_response`.
             &["raw_response", "response"]
         };
         let is_response = |response: &Raw<'_>| {
@@ -142,7 +142,7 @@ impl<'a> Exchange<'a> {
         let prompt = prompt.json().member("prompt")?.spelling();
         let request = Body::Text(format!(r#"{{"messages":{prompt}}}"#));
         let output = step.present("output").map(Body::of);
-        // Streamed output groups its parts by type.
+        // Streamed output has its texts and calls in separate lists, which are joined into one message.
         let response = output.map(|output| match spoken_in_parts(output.json()) {
             Some(message) => Body::Text(message),
             None => output,
@@ -151,7 +151,7 @@ impl<'a> Exchange<'a> {
         Some(Self { id: run.clone(), run, model, ..Self::new(request, response)? })
     }
 
-    /// Returns the keys of the messages of the request.
+    /// Returns the [`key`] of each message in the request.
     fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
         messages.into_iter().map(key).collect()
@@ -170,7 +170,7 @@ impl<'a> Exchange<'a> {
 }
 
 /// Returns a key that identifies a message. Ignores cache marks, which clients change, and reasoning, which they
-/// may leave out.
+/// may omit.
 fn key(message: Raw<'_>) -> String {
     let role = message.member("role").and_then(Raw::string);
     let mut key = role.map_or("assistant".into(), Cow::into_owned);
@@ -228,7 +228,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             && let Some((place, length)) = repeated(&conversations, &keys)
         {
             known = length;
-            // If the client runs the tools, the log begins a new run after each answer.
+            // If the client runs the tools, the log begins a new run after each answer; join it to the run before.
             open = keys.get(known).is_some_and(|key| key.starts_with("tool\n")).then_some(place);
         }
         match open.and_then(|place| conversations.get_mut(place)) {
@@ -247,7 +247,7 @@ struct Exchanges<'e, 'a> {
     /// The keys of the messages of the last request.
     keys: Vec<String>,
     requests: Vec<&'e Exchange<'a>>,
-    /// The number of messages that belong to an earlier run.
+    /// Number of messages at the start that belong to an earlier run.
     known: usize,
 }
 
@@ -258,7 +258,7 @@ impl<'e, 'a> Exchanges<'e, 'a> {
 }
 
 /// Returns the index of the longest conversation that the messages with these keys begin with, and the number of
-/// its messages that they repeat.
+/// its messages that they repeat, those of its last response included.
 fn repeated(conversations: &[Exchanges<'_, '_>], keys: &[String]) -> Option<(usize, usize)> {
     let places = conversations.iter().enumerate();
     let before = places.filter(|(_, one)| keys.len() > one.keys.len() && keys.starts_with(&one.keys));
@@ -268,7 +268,7 @@ fn repeated(conversations: &[Exchanges<'_, '_>], keys: &[String]) -> Option<(usi
     Some((place, one.keys.len() + if is_answered { spoken.len() } else { 0 }))
 }
 
-/// Emits the run of the requests of one conversation.
+/// Emits the requests of one conversation as a run.
 fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<()> {
     let (Some(first), Some(last)) = (exchanges.first(), exchanges.last()) else { return Ok(()) };
     let Some((messages, form)) = last.request.messages() else { return Ok(()) };
@@ -315,7 +315,7 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
     }
     let mut others = 0;
     for (place, message) in (prompt..).zip(said) {
-        // A response begins at the end of its request.
+        // The response to an earlier request begins where that request ended.
         if let Some(exchange) = at(place) {
             conversation.of_one_response(usage(exchange));
         }

@@ -10,7 +10,7 @@ const LANGUAGES: [&str; 11] =
     ["python", "python3", "py", "bash", "sh", "shell", "javascript", "js", "typescript", "ts", "sql"];
 
 /// Reads a prompt with examples, the messages after it, and the last response. `None` if no response has a
-/// code block, or if no code block has an output: the code may be the answer to a user.
+/// code block, or if no code block has an output: the code may then be meant for the user.
 pub(super) fn run<'a>(examples: &[Raw<'a>], said: &[Raw<'a>], response: &[Raw<'a>]) -> Option<Recording<'a>> {
     let is_run = |code: Raw<'_>, output: Raw<'_>| {
         role(code) == "assistant"
@@ -59,7 +59,7 @@ fn text(message: Raw<'_>) -> Option<TextCow<'_>> {
     message.member("content").and_then(words::message)
 }
 
-/// Adds a message of the prompt. The model's messages there are examples.
+/// Adds a message of the prompt. Those in the model's role are examples, so they become system messages.
 pub(super) fn prompt<'a>(message: Raw<'a>, steps: &mut Assembler<'a>) {
     let actor = match words::actor_of(&role(message)) {
         Actor::Agent => Actor::System,

@@ -28,7 +28,7 @@ fn append(text: &mut String, part: &Value) {
     text.push_str(part.as_str().unwrap_or_default());
 }
 
-/// The response so far.
+/// The parts of a response that have been read.
 #[derive(Default)]
 struct Response {
     text: String,
@@ -69,7 +69,7 @@ impl Response {
         }
     }
 
-    /// Copies the counts of an event over earlier ones; null is ignored.
+    /// Replaces earlier counts with those of an event, except null ones.
     fn add_usage(&mut self, usage: &Value) {
         let counts = usage.as_object().into_iter().flatten().filter(|(_, count)| !count.is_null());
         self.usage.extend(counts.map(|(key, count)| (key.clone(), count.clone())));

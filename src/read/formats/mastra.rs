@@ -41,7 +41,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let is_over = span.present("endedAt").is_some() || observed.is_some();
                 run.answer_call(call, observed.and_then(words::result), Outcome::of_span(failed, is_over));
             }
-            // An agent run with a parent span is part of a call.
+            // An agent run with a parent span is part of a call, so its input is not the user's.
             Some("agent_run") if span.present("parentSpanId").is_none() => {
                 run.turn(start);
                 run.say(Actor::User, span.get("input").and_then(asked));

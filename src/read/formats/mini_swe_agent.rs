@@ -16,7 +16,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let Document::Object(members) = document else { return Ok(()) };
     let messages = members.list("messages");
-    // A fork keeps the messages as JSON in a string.
+    // A fork keeps the messages as JSON in a string, which is not read.
     let is_filled = |text: &Raw<'_>| text.kind() == Kind::String && text.bytes() != b"\"\"";
     if let Some(context) = members.get("context").filter(|text| messages.is_empty() && is_filled(text)) {
         return Err(Fault::other(context.offset(), unread::error("messages in `context`")));
@@ -65,8 +65,8 @@ impl<'a> Extra<'a> {
         }
     }
 
-    /// Returns true if the harness wrote the message, such as a `FormatError`. Users interrupt by `UserInterruption`,
-    /// `UserRejection` or `UserNewTask`.
+    /// Returns true if the harness wrote the message, such as a `FormatError`. Interrupts by users are of type
+    /// `UserInterruption`, `UserRejection` or `UserNewTask`.
     pub(in crate::read) fn is_notice(&self) -> bool {
         self.interrupt.as_deref().is_some_and(|kind| !kind.starts_with("User"))
     }
@@ -103,7 +103,7 @@ fn step<'a>(
     Some(run.call_text("bash", "command", &command?))
 }
 
-/// Returns the command of a text with exactly one fenced block.
+/// Returns the command in a text that has exactly one fenced block.
 pub(in crate::read) fn command(text: &str) -> Option<String> {
     ["```bash", "```mswea_bash_command"].into_iter().find_map(|opening| {
         let mut blocks = blocks(text, opening);

@@ -24,7 +24,7 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     let messages: Vec<_> = members.objects("messages").collect();
     let of_agent = Says("role", &["assistant"]);
     let responses = messages.iter().filter(|message| of_agent.fits(message)).count();
-    // Token counts have no ids. They are matched to responses by order, if there are as many of both.
+    // Token counts have no ids. They are matched to responses by order, if there is one for each response.
     let counts = Some(members.list("tokenUsage")).filter(|counts| counts.len() == responses);
     let mut usage = counts.into_iter().flatten().map(|count| usage(&count.into()));
     for message in &messages {

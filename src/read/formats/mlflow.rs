@@ -1,4 +1,4 @@
-//! MLflow traces, whose spans keep their type, inputs and outputs in attributes `mlflow.…`.
+//! MLflow traces, whose spans keep their type, inputs and outputs in attributes named `mlflow.…`.
 
 use super::otel::observed::{self, Observed};
 use super::prelude::*;
@@ -71,8 +71,8 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     Ok(span)
 }
 
-/// Returns the text of an attribute, unwrapping a string that holds a JSON string. Other values except null
-/// stay JSON.
+/// Returns the text of an attribute, unwrapping a string that holds a JSON string. Other values stay JSON,
+/// except null, which has no text.
 fn text(value: Raw<'_>) -> Option<Cow<'_, str>> {
     let Some(outer) = value.string() else {
         return (value.kind() != Kind::Null).then(|| value.spelling());

@@ -93,9 +93,8 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Adds an action with its outcome.
 fn add<'a>(action: Raw<'a>, state: Option<Raw<'a>>, outcome: Option<Raw<'a>>, run: &mut Recording<'a>) {
-    // An action that wraps another holds only the thoughts.
+    // An action that wraps another only adds thoughts; the inner one is the call.
     for thoughts in ["thoughts", "scratch_pad"].iter().filter_map(|key| action.member(key)) {
         run.say(Actor::Agent, words::message(thoughts));
     }
@@ -126,7 +125,7 @@ fn arguments(action: Raw<'_>) -> Content<Arguments<'_>> {
 fn outcome(observation: Raw<'_>) -> Outcome {
     let is_there = |value: Option<Raw<'_>>| value.is_some_and(|value| value.kind() != Kind::Null);
     let within = |key: &str| observation.member("properties").and_then(|properties| properties.member(key));
-    // An observation that is plain text asks the model to try again.
+    // An observation that is plain text asks the model to try again, so the action failed.
     let is_refused = observation.kind() == Kind::String;
     let corrects = observation.member("expect_correction").and_then(Raw::boolean) == Some(true);
     let fails =

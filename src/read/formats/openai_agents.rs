@@ -50,7 +50,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
                 let given = if kind == "handoff" { data.get("to_agent") } else { data.get("input") };
                 let call = run.call(None, name, given);
                 run.lasted(call, start, end);
-                // The message is the same for all failing tools.
+                // The message is the same for all failing tools, so prefer the detail in `data`.
                 let detail =
                     error.and_then(|error| error.member("data")?.member("error").or(error.member("message")));
                 let observed = detail.or_else(|| data.present("output"));

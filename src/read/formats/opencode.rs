@@ -46,7 +46,7 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
 pub(in crate::read) struct Info<'a> {
     pub(in crate::read) role: Cow<'a, str>,
     pub(in crate::read) model: Option<Cow<'a, str>>,
-    /// The reason why the response ended.
+    /// Why the response ended.
     pub(in crate::read) finish: Option<Cow<'a, str>>,
     pub(in crate::read) error: Option<Cow<'a, str>>,
     pub(in crate::read) time: Option<u64>,
@@ -79,7 +79,7 @@ pub(in crate::read) fn usage(tokens: Raw<'_>) -> Option<Usage> {
     (!usage.is_empty()).then_some(usage)
 }
 
-/// Adds a message with its parts.
+/// Adds a message with its parts. Only tool parts of the agent become calls.
 pub(super) fn add<'a>(info: Info<'a>, parts: &[Part<'a>], turn: u64, run: &mut Recording<'a>) {
     let actor = words::actor_of(&info.role);
     if actor == Actor::Agent {
@@ -99,12 +99,12 @@ pub(super) fn add<'a>(info: Info<'a>, parts: &[Part<'a>], turn: u64, run: &mut R
 pub(in crate::read) struct Part<'a>(pub(in crate::read) Members<'a>);
 
 impl<'a> Part<'a> {
-    /// Returns true if it is of this type.
+    /// Returns true if the part has this type.
     pub(in crate::read) fn is(&self, kind: &str) -> bool {
         self.0.name("type").is_some_and(|name| name == kind)
     }
 
-    /// Adds a call with its result.
+    /// Adds the call that a tool part records, with its result.
     fn call(&self, run: &mut Recording<'a>) {
         let state = self.0.object("state");
         let time = state.object("time");
@@ -118,7 +118,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Returns the answer of a call; `None` if it has not ended.
+/// Returns the answer to a call, or `None` if the call has not ended.
 fn answer<'a>(state: &Members<'a>) -> Option<Answer<'a>> {
     let observation = state.result("output").or_else(|| state.result("error"));
     let exit = state.object("metadata").get("exit").and_then(is_failure_code);
@@ -130,7 +130,7 @@ fn answer<'a>(state: &Members<'a>) -> Option<Answer<'a>> {
     Some(outcome.answer(observation.into()))
 }
 
-/// Returns the outcome of a failed call, by its error text.
+/// Returns the outcome of a failed call. Its error text says if it was interrupted or rejected by the user.
 fn failure(observation: &TextCow<'_>) -> Outcome {
     const REJECTED: &str = "The user rejected permission to use this specific tool call";
     static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(REJECTED));

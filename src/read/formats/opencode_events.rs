@@ -16,7 +16,7 @@ const EVENT: Mark = Any(&[
     All(&[Says("type", &["message.part.updated*"]), DATA]),
 ]);
 
-/// An event of any origin.
+/// An event from any of these sources.
 struct Event<'a> {
     /// Its type, without the version that the store adds.
     kind: Cow<'a, str>,
@@ -44,7 +44,7 @@ impl<'a> Event<'a> {
         self.data.member("part").filter(|part| part.kind() == Kind::Object)
     }
 
-    /// Returns the session that it belongs to.
+    /// Returns the id of the session that it belongs to.
     fn session(&self) -> Option<Cow<'a, str>> {
         let of = |value: Raw<'a>| value.member("sessionID").and_then(common::name);
         let info = || self.data.member("info");
@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
         true
     }
 
-    /// Emits the run.
+    /// Adds the messages in order and emits the run.
     fn end(mut self, runs: &mut Runs<'_>) {
         for (turn, message) in (0..).zip(self.messages.into_values()) {
             let (info, parts) = message.read();
@@ -162,7 +162,7 @@ impl<'a> Message<'a> {
     fn read(self) -> (Info<'a>, Vec<Part<'a>>) {
         let mut info = match self.info {
             Some(info) => Info::of(&info.into()),
-            // Printed events are those of the model.
+            // Printed events have no info, and all are the model's.
             None => Info { role: "assistant".into(), time: self.time, ..Info::default() },
         };
         let parts: Vec<_> = self.parts.into_iter().flatten().map(|part| Part(part.into())).collect();

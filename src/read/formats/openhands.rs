@@ -114,7 +114,7 @@ impl<'a> Event<'a> {
         if observation == "error" || extras.flag("error") == Some(true) {
             return Outcome::flag(true);
         }
-        // Failed edits have no flag.
+        // Failed edits have no flag, only a text.
         let content = self.members.result("content").filter(|_| observation == "edit");
         if content.is_some_and(|content| content.text().starts_with("ERROR:\n")) {
             return Outcome::error(Provenance::Text);
@@ -201,7 +201,7 @@ impl<'a> Log<'a> {
             Some(cause) if members.object("tool_call_metadata").name("function_name").is_some() => {
                 self.repeated_call(cause, event);
             }
-            // A call that could not be read has no event of its own.
+            // A call that OpenHands could not parse has no event of its own, only this error.
             _ if observation == "error" => self.run.answer_with(None, event.answer()),
             _ => self.run.pass_over("observations that no call caused", 1),
         }
@@ -235,7 +235,7 @@ impl<'a> Log<'a> {
         let id = event.members.ident("id");
         let call = Call::new(0, id.clone(), written.name("function_name").unwrap_or(action));
         let number = self.run.add(call.with(arguments.unwrap_or_default()));
-        // A finish has no answer.
+        // A finish has no answer, so no observation may be paired with it.
         if let Some(id) = id.filter(|_| !is_finish) {
             self.calls.insert(id);
         }

@@ -7,7 +7,7 @@ use super::prelude::*;
 pub(in crate::read) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(EVENT)], reader: Reader::Document(read) };
 
-/// An event. The first versions wrote its class name with the module.
+/// An event. The first versions wrote its class name with the module, which `*` matches.
 pub(super) const EVENT: Mark = All(&[
     Is(Kind::String, &["id", "source"]),
     Says(
@@ -78,7 +78,6 @@ impl<'a> Conversation<'a> {
         self.run.give(runs);
     }
 
-    /// Reads an event.
     pub(super) fn read(&mut self, event: Raw<'a>) {
         if event.kind() != Kind::Object {
             return self.run.pass_over("events of other kinds", 1);
@@ -120,7 +119,7 @@ impl<'a> Conversation<'a> {
                 }
             }
             "LLMCompletionLogEvent" => self.run.model(event.name("model_name")),
-            // This is the state of the conversation, which is stored next to its events.
+            // Not an event, but the state of the conversation, which is stored next to the events.
             "" if event.has("agent") => {
                 let model = event.object("agent").object("llm").name("model");
                 self.run.metadata.model = model.map(|model| model.as_ref().into());
@@ -147,7 +146,7 @@ impl<'a> Conversation<'a> {
         let written = event.get("tool_call");
         let written = written.map(|call| call.member("function").unwrap_or(call));
         let named = || written.and_then(|call| call.member("name")).and_then(common::name);
-        // For an action that could not be built, the call is kept as the model wrote it.
+        // If the action could not be built, use the arguments as the model wrote them.
         let arguments = match event.get("action").filter(|action| action.kind() == Kind::Object) {
             Some(action) => arguments_of(action),
             None => {
@@ -205,7 +204,6 @@ fn arguments_of(action: Raw<'_>) -> Content<Arguments<'_>> {
     common::arguments_without(action, |key| key == b"kind")
 }
 
-/// Returns the answer in an observation.
 fn answer_of(observation: Raw<'_>) -> Answer<'_> {
     let members = Members::from(observation);
     let present = |key: &str| members.present(key);

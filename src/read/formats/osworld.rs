@@ -1,5 +1,5 @@
 //! OSWorld: the steps of a trajectory (`traj.jsonl`). The effects of actions are in screenshots, which are
-//! separate files.
+//! separate files, so most calls have no recorded answer.
 
 use super::prelude::*;
 
@@ -14,7 +14,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for item in document.each() {
         run.turn(None);
         if STEP.fits(&item) {
-            // Each action of a response repeats the response.
+            // Every action in a response repeats that response, so add its text only once.
             let said = item.get("response");
             if said.map(Raw::bytes) != response {
                 run.say(Actor::Agent, text(said));

@@ -1,5 +1,5 @@
-//! Petri and Bloom: transcripts in which an auditor model talks to a target model. The messages of each of them are a
-//! run.
+//! Petri and Bloom: transcripts in which an auditor model talks to a target model. The messages that each of them saw
+//! are a run.
 
 use super::inspect::{observation, outcome};
 use super::prelude::*;
@@ -30,7 +30,7 @@ fn read_transcript(transcript: &Members<'_>, runs: &mut Runs<'_>) {
     let id = about.ident("transcript_id").map(Cow::into_owned);
     let mut views = Ordered::default();
     for event in transcript.objects("events") {
-        // The combined view repeats messages of the others.
+        // The combined view repeats the messages of the others, so it is not a run.
         let names = event.list("view").into_iter().filter_map(common::name);
         let names: Vec<_> = names.filter(|view| view != "combined").collect();
         runs.pass_over("events that no model saw", u64::from(names.is_empty()));

@@ -54,7 +54,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 const HISTORIES: [&str; 2] = ["messages", "messagesSnapshot"];
 
 /// Reads the trajectory of a session. An event repeats earlier messages, but only the first few dozen of a long
-/// session, so the messages of all events are put in order by time.
+/// session, so the messages of all events are merged and sorted by time.
 fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let (mut known, mut messages, mut left_out) = (BTreeMap::new(), Vec::new(), 0);
     let mut branch =
@@ -93,8 +93,8 @@ fn trajectory(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     branch.run.give(runs);
 }
 
-/// Returns values that are equal for a message and its copies, which may spell ids without underscores. Copies of calls
-/// and results have the same arguments or text in a trajectory, and the same time in a session.
+/// Returns a key that is the same for a message and its copies, which may spell ids without underscores. Copies of
+/// calls and results have the same arguments or text in a trajectory, and the same time in a session.
 fn key_of(message: &Members<'_>, in_trajectory: bool) -> (Option<String>, Option<String>, Vec<String>) {
     let plain = |id: Cow<'_, str>| id.replace('_', "");
     let spelled = |value: Option<Raw<'_>>| value.map(|value| value.spelling().into_owned());
@@ -338,7 +338,7 @@ fn repeats(counts: &mut BTreeMap<Cow<'_, str>, u64>, id: &str) -> bool {
 }
 
 /// Returns the answer in a result. The details of OpenClaw's tools have an exit code, a status or an error. A command
-/// that a signal ended has the exit code 0.
+/// that a signal ended has the exit code 0, so the status and the error count first.
 fn answer<'a>(content: Option<Raw<'a>>, details: Option<Raw<'a>>, is_error: Option<Raw<'a>>) -> Answer<'a> {
     let text = content.and_then(words::result);
     let detail = |key: &str| details.and_then(|details| details.member(key));

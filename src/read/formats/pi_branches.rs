@@ -1,11 +1,11 @@
-//! The branches of a pi session.
+//! Finds the abandoned branches of a pi session.
 
 use std::collections::BTreeMap;
 
 use super::prelude::*;
 
 /// Returns true if OpenClaw wrote a message itself: a notice, or a copy of a text that it delivered. The copy may
-/// be outside the branch with the text.
+/// be outside the branch with the text, so it does not show which branch was continued.
 pub(super) fn is_by_openclaw(message: &Members<'_>) -> bool {
     message.name("provider").as_deref() == Some("openclaw")
 }

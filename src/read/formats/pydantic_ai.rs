@@ -22,7 +22,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let items: Vec<_> = objects(document, &LISTS).collect();
     let mut reader =
         Reading { runs: Recordings::of_agent("pydantic-ai"), seen: TextSet::default(), others: 0 };
-    // The messages at the end of a stream repeat its events.
+    // The messages at the end of a stream repeat its events, which are then not read.
     if items.iter().any(|item| MESSAGE.fits(item)) {
         for item in &items {
             reader.message(item);
@@ -97,7 +97,7 @@ impl<'a> Reading<'a> {
             }
             Some("tool-return" | "builtin-tool-return") => {
                 let result = content.and_then(words::result);
-                // The recorded outcome is that of the tool, the exit code that of its command.
+                // Without a recorded outcome, the text of a shell tool may have the exit code of its command.
                 let outcome = match part.outcome("outcome") {
                     None if result.as_ref().is_some_and(|text| runs_command(text) && has_failed(text)) => {
                         Outcome::exit_code(true)
@@ -106,7 +106,7 @@ impl<'a> Reading<'a> {
                 };
                 run.answer(id, name.as_ref(), result, outcome);
             }
-            // Without a tool, the prompt asks to retry the output.
+            // Without a tool, the prompt asks to retry the output, so it answers no call.
             Some("retry-prompt") if name.is_none() => {
                 run.say(Actor::Environment, content.and_then(words::result));
             }

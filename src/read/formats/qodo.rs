@@ -29,10 +29,9 @@ fn read(history: &Members<'_>, runs: &mut Runs<'_>) {
     threads.give(runs);
 }
 
-/// Reads a part of an answer.
 fn part<'a>(part: &Members<'a>, run: &mut Recording<'a>) {
     match part.name("type").as_deref() {
-        // The content is HTML, made from the original.
+        // `content` is HTML that was made from `originalContent`, so prefer the latter.
         Some("text") => {
             run.say(Actor::Agent, part.text("originalContent").or_else(|| part.text("content")));
         }

@@ -39,7 +39,7 @@ pub(super) fn objects<'a>(document: &Document<'a>, keys: &[&str]) -> impl Iterat
     elements(document, keys).into_iter().map(Members::from)
 }
 
-/// Returns the objects that meet a condition, and counts the others as skipped.
+/// Returns the objects that `mark` fits, and reports the rest as skipped for the reason `others`.
 pub(super) fn fitting<'a>(
     mark: &Mark,
     objects: impl IntoIterator<Item = Members<'a>>,
@@ -66,7 +66,7 @@ pub(super) fn json(text: &str) -> Option<Raw<'_>> {
     Json::new(text.as_bytes()).is_sound().then(|| Raw::over(text.trim_ascii_start().as_bytes(), 0))
 }
 
-/// Returns a name or id, which may be an integer.
+/// Returns an id: a non-empty string, or an integer as text.
 pub(super) fn ident(value: Option<Raw<'_>>) -> Option<Cow<'_, str>> {
     value.and_then(common::ident)
 }
@@ -98,7 +98,7 @@ impl<'a> Recording<'a> {
         Self { metadata, ..Self::default() }
     }
 
-    /// Counts skipped elements.
+    /// Counts elements as skipped, to be reported with the run.
     pub(super) fn pass_over(&mut self, reason: &'static str, count: u64) {
         if count > 0 {
             *self.passed_over.entry(reason.into()).or_default() += count;
@@ -255,7 +255,7 @@ impl<'a> Recording<'a> {
         runs.hand_on(&mut self.steps, self.turn);
     }
 
-    /// Emits the run.
+    /// Emits the run and reports its skipped elements.
     pub(super) fn give(mut self, runs: &mut Runs<'_>) {
         self.passed_over.into_iter().for_each(|(reason, count)| runs.pass_over(reason, count));
         runs.give_unrouted(&mut self.steps, self.metadata, self.reward);
@@ -300,7 +300,7 @@ impl<K: Eq + Hash + Clone, V> Ordered<K, V> {
     }
 }
 
-/// Runs by id.
+/// Runs by id, in the order in which they began.
 #[derive(Default)]
 pub(super) struct Recordings<'a> {
     agent: &'static str,

@@ -57,7 +57,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let observed = failure.or_else(|| observations.and_then(words::result));
     let observed = observed.or_else(|| step.result("action_output"));
     match numbers.pop() {
-        // The text belongs to all calls of the step.
+        // The text holds the results of all calls of the step, so only the last call gets it.
         Some(last) => {
             for call in numbers {
                 run.answer_in_part(call, outcome);

@@ -19,7 +19,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let (mut session, mut agent) = (None, None);
     for element in document.each() {
         if MESSAGE.fits(&element) {
-            // The replacement of a message that a guardrail has removed.
+            // If a guardrail removed a message, `redact_message` replaces it.
             let other = element.get("redact_message").filter(|other| other.member("role").is_some());
             if let Some(message) = other.or_else(|| element.get("message")) {
                 chat.take(&mut message.json())?;

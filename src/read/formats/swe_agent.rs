@@ -1,11 +1,12 @@
 //! SWE-agent trajectories (`.traj`). A step has a response, a command and its output, but neither a flag
-//! nor an exit code.
+//! nor an exit code, so only the text of the output can show a failure.
 
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(All(&[
+            // A part of a trajectory has `instance_id` instead of `history`.
             Any(&[Is(Kind::List, &["history"]), Is(Kind::String, &["instance_id"])]),
             Every("trajectory", &STEP),
         ])),
@@ -14,10 +15,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Fallible(read),
 };
 
-/// A step: a command and its output. A part of a trajectory has `instance_id` instead of `history`.
+/// A step: a command and its output.
 const STEP: Mark = All(&[Is(Kind::String, &["action"]), Has(&["observation"])]);
 
-/// A data set of trajectories, which are messages. The commands of the model are in fences.
+/// A run of a data set in which trajectories are messages, and the model's commands are in fenced blocks.
 const SAID: Mark =
     All(&[Is(Kind::String, &["instance_id"]), Every("trajectory", &Has(&["role", "text", "system_prompt"]))]);
 
@@ -45,7 +46,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 fn metadata(members: &Members<'_>) -> Metadata {
     let (instance, environment) = (members.name("instance_id"), members.name("environment"));
-    // Later versions name the instance as the environment.
+    // Later versions record the instance as the environment.
     let is_instance = |name: &Cow<'_, str>| name.contains("__") || instance.as_ref() == Some(name);
     let (task, domain) = match environment.clone() {
         Some(name) if is_instance(&name) => (Some(name), None),
@@ -90,7 +91,7 @@ fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) {
     }
 }
 
-/// Adds the call of a command.
+/// Adds the call that a command makes.
 fn ask(command: &str, run: &mut Recording<'_>) -> CallNumber {
     run.call_text(tool(command), "command", command)
 }

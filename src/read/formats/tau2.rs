@@ -39,7 +39,7 @@ const TASKS: u8 = 2;
 /// Keys that only a run has.
 const RUN_KEYS: [&str; 3] = ["messages", "reward_info", "termination_reason"];
 
-/// Keys of events in runs of other kinds.
+/// Keys of the events in runs of other formats.
 const OTHER_EVENTS: [&str; 2] = ["traj", "ticks"];
 
 fn has_runs(look: &Look<'_, '_>) -> bool {
@@ -56,17 +56,17 @@ fn has_runs(look: &Look<'_, '_>) -> bool {
     empty && !(transcript && matches!(look, Look::Lines(_)))
 }
 
-/// The class of an object.
+/// Whether an object looks like a run of tau2.
 enum Likeness {
     Run,
     /// A run or a transcript without messages; which of the two is not known.
     Empty,
-    /// A transcript of another kind.
+    /// A transcript of another format.
     Transcript,
     Other,
 }
 
-/// Classifies an object. One with only messages may be a transcript of another kind.
+/// Classifies an object. One with only messages may be a transcript of another format.
 fn likeness(members: &Members<'_>) -> Likeness {
     if members.has("reward_info") || members.has("termination_reason") {
         return if members.has("traj") { Likeness::Other } else { Likeness::Run };
@@ -139,7 +139,7 @@ fn header(key: &[u8], json: &mut Json<'_>, runs: &Runs<'_>, header: &mut Header)
     Ok(())
 }
 
-/// Reads a string that all runs share from a member of an object. A null member or object gives no name.
+/// Reads a string that all runs share, from a member of an object. If the member or the object is null, there is none.
 fn shared_name(json: &mut Json<'_>, member: &[u8], name: &mut Option<Arc<str>>) -> Read<()> {
     json.object_or_null(|key, value| {
         if key == member {
@@ -258,13 +258,14 @@ fn routing<'h>(header: &'h Header, task: Option<&str>, checked: Option<Digest>) 
 #[derive(Default)]
 struct OpenSimulation {
     reward: Option<f64>,
-    /// The id of the first action that it was checked against. Results have it before the messages.
+    /// The id of the first action that it was checked against. Results have it before the messages, and the route
+    /// depends on it.
     checked: Option<Digest>,
     /// True if it has a key that only runs have.
     is_run: bool,
     has_messages: bool,
     says_something: bool,
-    /// The key and offset of events in a place where tau2 results have none.
+    /// The key and offset of events under a key that tau2 results do not use for events.
     elsewhere: Option<(&'static str, usize)>,
 }
 

@@ -34,7 +34,7 @@ fn role(json: &mut Json<'_>) -> Read<Actor> {
 pub(in crate::read) struct Messages<'a> {
     /// Whether to keep the texts of arguments.
     texts: bool,
-    /// Calls with the caller, if it is named.
+    /// Calls, each with its caller if that is named.
     calls: Vec<(Call<'a>, Option<Actor>)>,
     answers: Vec<ToolAnswer<'a>>,
 }
@@ -86,9 +86,9 @@ impl<'a> Messages<'a> {
                     value
                         .list_or_null(|call| tool_call(call, self.texts).map(|call| self.calls.push(call)))?;
                 }
-                // The id is skipped, whatever its type, once another role than `tool` is known.
+                // Once a role other than `tool` is known, the id is skipped, whatever its type.
                 b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
-                // The flag is skipped, whatever its type, once another role than `tool` is known.
+                // The same holds for the flag.
                 b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
                     own.error = value.or_null(Json::boolean)?;
                 }
@@ -113,7 +113,7 @@ impl<'a> Messages<'a> {
             run.assembler.message(actor, turn, Text::from(content));
         }
         for (call, requestor) in self.calls.drain(..) {
-            // Calls and answers without an id share the empty one.
+            // Calls and answers without an id get the empty one, which pairs them with each other.
             let id = Some(call.id.unwrap_or_default());
             run.assembler.call(Call { actor: requestor.unwrap_or(actor), turn, id, ..call });
         }

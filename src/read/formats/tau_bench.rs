@@ -67,7 +67,6 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<(
     run.finish().map_err(typed)
 }
 
-/// A parsed message.
 #[derive(Default)]
 struct Message<'a> {
     role: Cow<'a, str>,
@@ -158,7 +157,7 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
 }
 
 /// Returns the call after the last `Action:`, or in the whole text if it has none. `None` if this is not a
-/// call, or a call of `respond`.
+/// call, or a call of `respond`, which only sends a message.
 fn written_call(text: &str, turn: u64) -> Option<Call<'static>> {
     let action =
         text.rfind("Action:").map_or(text, |at| text.get(at + "Action:".len()..).unwrap_or_default());
@@ -176,7 +175,7 @@ fn answer(text: Option<TextCow<'_>>) -> Answer<'_> {
     Answer::new(Content::from(text), status, provenance)
 }
 
-/// Returns the domain, from the heading of the first instructions.
+/// Returns the domain, from the heading of the first system message.
 fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
     let text = messages.iter().find(|message| message.role == "system")?.text()?;
     let text = text.text().head(40).to_ascii_lowercase();
@@ -186,7 +185,7 @@ fn domain(messages: &[Message<'_>]) -> Option<Arc<str>> {
         .map(Arc::from)
 }
 
-/// Makes the route of a run from its expected actions. Skips actions without a name, but keeps their numbers.
+/// Makes the route of a run from its expected actions. Skips actions without a name, but counts them in step numbers.
 fn routing(actions: Option<Vec<Raw<'_>>>) -> RouteStatus {
     let Some(actions) = actions else {
         return RouteStatus::Unknown("the run lists no expected actions".into());

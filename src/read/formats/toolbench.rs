@@ -1,4 +1,4 @@
-//! ToolBench: the answer of a search over calls. A node names a tool, and the next one has the arguments and
+//! ToolBench: the nodes of a search for an answer. A node names a tool, and the next one has the arguments and
 //! the result.
 
 use super::prelude::*;
@@ -16,7 +16,7 @@ fn read(answer: &Members<'_>, runs: &mut Runs<'_>) {
     let mut search = Search { run: Recording::of_agent("toolbench"), open: None };
     search.run.metadata.termination = answer.flag("win").map(|win| if win { "win" } else { "lose" }.into());
     search.run.say(Actor::User, generated.text("query"));
-    // The winning chain is one branch of the tree.
+    // The winning chain is only one branch of the tree, so prefer the tree.
     let tree = answer
         .get("tree")
         .map(|tree| tree.member("tree").unwrap_or(tree))
@@ -61,7 +61,7 @@ impl<'a> Search<'a> {
             Some("Action") => {
                 self.run.turn(None);
                 self.open = Some(self.run.call(None, node.name("description"), None));
-                // A call of a nonexistent tool has its answer here.
+                // A call to a nonexistent tool has its answer here, in the node that names the tool.
                 self.answer(node);
             }
             Some("Action Input") => {
@@ -84,7 +84,7 @@ impl<'a> Search<'a> {
             .filter(|observed| observed.kind() != Kind::Null && observed.bytes() != b"\"\"");
         if let (Some(call), Some(observed)) = (self.open, observed) {
             let code = node.integer("observation_code");
-            // 3 and 4 end a run: with an answer, or by giving up.
+            // 3 and 4 end a run, with an answer or by giving up; neither is a failed call.
             let outcome = match code {
                 Some(0 | 3 | 4) => Outcome::flag(false),
                 Some(_) => Outcome::flag(true),

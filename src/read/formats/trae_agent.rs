@@ -1,4 +1,4 @@
-//! trae-agent: a trajectory of steps with the calls of a response and their results.
+//! trae-agent: a trajectory of steps, each with the calls of one response and their results.
 
 use super::prelude::*;
 

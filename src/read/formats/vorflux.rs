@@ -27,7 +27,7 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
 /// A session that is being read.
 struct Session<'a> {
     run: Recording<'a>,
-    /// Number of requested calls that were not executed yet, by tool and arguments.
+    /// Number of requested calls that have not been executed yet, by tool and arguments.
     asked: BTreeMap<(Cow<'a, str>, Option<Digest>), u64>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Session<'a> {
         let name = entry.name("tool").unwrap_or_default();
         let left = self.asked.get_mut(&key(name.clone(), entry.get("arguments")));
         let is_left = left.is_some_and(|left| std::mem::replace(left, left.saturating_sub(1)) > 0);
-        // Some files list no requests.
+        // Some files list no requests; all calls are then the agent's.
         let is_asked = is_left || self.asked.is_empty();
         let mut call = Call::new(0, None, name).with(entry.arguments("arguments"));
         call.actor = if is_asked { Actor::Agent } else { Actor::Environment };

@@ -1,4 +1,4 @@
-//! Trajectories of `WebArena` agents: pages and the actions on them, in turn.
+//! Trajectories of `WebArena` agents, which alternate between pages and the actions on them.
 
 use super::prelude::*;
 

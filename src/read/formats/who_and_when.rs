@@ -1,5 +1,5 @@
 //! Conversations of several agents: those of the benchmark Who&When, which labels the agent and the step of
-//! the decisive mistake, and those of Magentic-One. The turn of a step is its place in the history, to which
+//! the decisive mistake, and those of Magentic-One. The turn of a step is its index in the history, to which
 //! the labels refer.
 //!
 //! Magentic-One writes `Orchestrator (-> WebSurfer)` as the role of a request to an agent. The request is

@@ -1,5 +1,5 @@
-//! Threads of the agent in Zed: since 0.3.0, messages under the role of their author; before that, messages
-//! with segments.
+//! Threads of the agent in Zed: since 0.3.0, each message is under a key with the role of its author; before
+//! that, it has segments.
 
 use super::prelude::*;
 
@@ -38,7 +38,7 @@ fn read(thread: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Adds the parts of a message: objects with the type as the key.
+/// Adds the parts of a message: objects whose only key is the type of the part.
 fn parts<'a>(message: &Members<'a>, actor: Actor, run: &mut Recording<'a>) {
     for part in message.objects("content") {
         run.say(actor, part.text("Text").or_else(|| part.object("Mention").text("content")));
@@ -48,7 +48,7 @@ fn parts<'a>(message: &Members<'a>, actor: Actor, run: &mut Recording<'a>) {
     }
 }
 
-/// Adds a message of a thread before 0.3.0.
+/// Adds a message of a thread from before 0.3.0.
 fn segments<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let actor = words::actor_of(&message.name("role").unwrap_or_default());
     for segment in message.objects("segments") {

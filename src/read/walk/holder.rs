@@ -92,7 +92,7 @@ impl Walk<'_, '_, '_> {
                     continue;
                 }
                 Err(MemberFault::Value(fault)) => {
-                    // The rest of the object follows the value.
+                    // Only this member is skipped: the rest of the object can be read.
                     if !self.pass_over_member(window, fault)? {
                         return Ok((Stop::Lost, None));
                     }
@@ -201,7 +201,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads as much as possible of the header after the list that begins here, before the runs are read.
+    /// Reads the header after the list that begins here, before the runs are read. Sets `cut_off` if it is too far ahead.
     fn look_ahead(&mut self, window: &mut Window<'_>, header: &mut Header) -> Result<()> {
         let mut again = self.again;
         loop {
@@ -243,7 +243,7 @@ fn skip_part(window: &mut Window<'_>, skip: impl Fn(&mut Json<'_>) -> Option<()>
     }
 }
 
-/// Reads the header after a list of runs that begins here, in the same way as the walk over the runs.
+/// Skips the list of runs that begins here, and reads the header after it.
 fn read_behind(
     window: &mut Window<'_>,
     reader: &'static RecordReader,

@@ -30,7 +30,7 @@ use crate::trace::Assembler;
 /// Number of bytes of an object that are checked first to see whether it is a run or holds runs.
 const CLASSIFIED: usize = 1 << 20;
 
-/// The class of an object.
+/// Whether an object is a run or holds a list of runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Run,
@@ -143,7 +143,7 @@ impl Walk<'_, '_, '_> {
         self.runs.fail_run(if error.location().is_some() { error } else { error.at(location) });
     }
 
-    /// Skips white space and returns the next byte; `None` at the end.
+    /// Skips white space and returns the byte after it, which stays unread; `None` at the end.
     fn next_byte(window: &mut Window<'_>) -> Result<Option<u8>> {
         loop {
             let mut json = reader_at(window.unread(), 0, 0);
@@ -166,7 +166,7 @@ impl Walk<'_, '_, '_> {
                 return Ok(());
             }
             let line = window.place(0).location().line;
-            // The number of a run gives its place in a list only in the first document.
+            // Only in the first document is the position of a run its index in the list.
             self.list = None;
             let stop = match byte {
                 b'{' => {
@@ -182,7 +182,7 @@ impl Walk<'_, '_, '_> {
                 _ => self.skip_invalid(window)?,
             };
             (lost, is_first) = (stop == Stop::Lost, false);
-            // After a value that fills a line, other values probably do so as well.
+            // If a value fills a line, the others probably do so as well, and the rest is read as lines.
             if !lost && Self::fills_line(window, line)? {
                 return self.lines(window);
             }
@@ -230,7 +230,7 @@ impl Walk<'_, '_, '_> {
         let mut class = None;
         let mut beside = false;
         let walked = json.object_until(|key, value| {
-            // Formats without such a list have an empty name for it, but an empty key may occur.
+            // `list` is empty for formats without such a list, but an object may have an empty key.
             if key == self.reader.list.as_bytes() && !key.is_empty() {
                 class = Some(Class::Holder);
             } else if self.reader.is_run_key(key) {

@@ -24,13 +24,13 @@ pub(super) enum PieceKind {
     /// Whole lines.
     Lines,
     /// Items of a list, with the commas after them. The list continues in the next piece, unless this one
-    /// closes it. If `unclosed`, the input ends first.
+    /// closes it. If `unclosed`, the input ends before the list does.
     Items { header: Arc<Header>, first: bool, unclosed: bool, list: Option<&'static str> },
 }
 
 /// Receives the pieces of an input, in order, when the runs in them are read elsewhere.
 pub(crate) trait Pieces {
-    /// Returns the size of a piece, in bytes.
+    /// Returns the intended size of a piece, in bytes. A piece with a larger line or item is larger.
     fn bytes(&self) -> usize;
 
     /// Returns memory for the bytes of the next piece.
@@ -97,7 +97,7 @@ impl Uncut {
         self.seen >= size || self.records >= PIECE_RECORDS
     }
 
-    /// Continues scanning, to the end of the available input or until a piece of this size is full.
+    /// Continues scanning until the list closes, a piece of this size is full, or the available input ends.
     fn look(&mut self, window: &Window<'_>, size: usize) -> Stop {
         let at_end = if window.is_whole() { Stop::Lost } else { Stop::More };
         let mut json = reader_at(window.unread(), self.seen, 2);
@@ -181,7 +181,7 @@ pub(in crate::read) fn cut_lines(
         if end == 0 {
             return Ok(());
         }
-        // Lines are counted once, for their number and for the position of the next piece.
+        // Line ends are counted once, for both the limit and the position of the next piece.
         let piece = bytes.get(..end).unwrap_or_default();
         let start = window.place(0);
         let behind = start.after(piece);

@@ -186,7 +186,7 @@ fn results(bytes: &[u8], errors: &mut Vec<wrongturn::Error>) -> wrongturn::Resul
     Ok(results)
 }
 
-/// Reads and reports files. The JSON has `null` for a file that could not be read; the tables leave it out.
+/// Reads and reports files. The JSON has `null` for a file that could not be read; the tables omit it.
 fn list<T: Serialize>(
     files: &[PathBuf],
     out: &TableFiles,
@@ -268,7 +268,7 @@ struct Side {
 fn side(text: &str) -> Result<Side, String> {
     let expected = || format!("expected MODEL:CONTEXT[@SOURCE]=PATH, got `{text}`");
     let (names, path) = text.split_once('=').ok_or_else(expected)?;
-    // The name of a model may contain `@`; that of a context does not.
+    // The name of a model may contain `@`, so only one after the context separates a source.
     let (names, source) = match names.rsplit_once('@') {
         Some((names, source)) if names.contains(':') => (names, Some(source.to_owned())),
         _ => (names, None),

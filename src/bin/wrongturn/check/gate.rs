@@ -21,9 +21,9 @@ pub(crate) struct FailOn {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Limit {
-    /// The most runs that may be flagged.
+    /// Maximum number of flagged runs.
     Runs(u64),
-    /// The largest percentage of the applicable runs that may be flagged.
+    /// Maximum percentage of the applicable runs that are flagged.
     Percent(f64),
 }
 

@@ -8,13 +8,13 @@ use crate::common::findings::{counted, fired, percent};
 use crate::common::inputs::group_name;
 use crate::common::terminal::{self, wrapped};
 
-/// The maximum number of groups counted separately. Runs of other groups are counted together.
+/// Maximum number of groups counted separately. Runs of further groups are counted together.
 const MOST_GROUPS: usize = 1000;
 
 /// The group of runs that lack the value.
 const UNKNOWN: &str = "(not named)";
 
-/// The group of the runs that belong to none of the first 1,000 groups.
+/// The group of runs that belong to none of the first [`MOST_GROUPS`] groups.
 const OTHER: &str = "(other)";
 
 /// Counts by group.
@@ -38,7 +38,6 @@ impl Groups {
         Self { by: what.to_owned(), groups: BTreeMap::new() }
     }
 
-    /// Counts a run.
     pub(crate) fn add(&mut self, record: &TraceRecord) {
         let mut name = group_name(record, &self.by).unwrap_or(UNKNOWN);
         if self.groups.len() >= MOST_GROUPS && !self.groups.contains_key(name) {

@@ -151,7 +151,7 @@ pub(crate) struct Stream {
 enum Target {
     Findings(FindingsWriter<Output>),
     Lines(Output),
-    /// Test cases. The file begins with their number, so it is written at the end.
+    /// Test cases. The file begins with their number, so all of it is written at the end.
     Cases(TestSuite, Output),
 }
 
@@ -167,7 +167,6 @@ impl Stream {
         Ok(Self { format, target })
     }
 
-    /// Adds the entry of a run.
     pub(crate) fn add(&mut self, entry: &Entry) -> Result<(), Failure> {
         match (&mut self.target, entry) {
             (Target::Findings(out), Entry::Text(text)) => out.add(text)?,

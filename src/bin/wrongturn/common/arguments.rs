@@ -21,7 +21,7 @@ pub(crate) struct Reading {
     /// Format of the inputs, as in `wrongturn formats`; default: recognised by their content
     #[arg(long)]
     pub(crate) format: Option<Format>,
-    /// Position of `obs` in BenchTrace episodes (before, after); default: by each episode's first entry
+    /// Whether BenchTrace's `obs` comes before or after its action; default: by the first entry of each episode
     #[arg(long)]
     pub(crate) alignment: Option<Alignment>,
     /// Read all files as one source: spans and log records of a trace may be in several files
@@ -51,7 +51,7 @@ impl Reading {
     }
 }
 
-/// Metadata of the runs, taken from other files.
+/// Metadata that the runs do not record, and names for their models.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct Metadata {
@@ -127,7 +127,7 @@ impl Scanning {
     }
 }
 
-/// The filter for findings.
+/// The confidence that findings must have to be reported.
 #[derive(clap::Args, Debug, Clone, Copy)]
 #[command(next_help_heading = "Detectors")]
 pub(crate) struct Surety {
@@ -156,7 +156,7 @@ impl Threads {
         self.threads.map(usize::from)
     }
 
-    /// Returns a thread pool.
+    /// Returns a pool with this number of threads, or with one per core.
     pub(crate) fn pool(self) -> Result<rayon::ThreadPool, Failure> {
         Ok(rayon::ThreadPoolBuilder::new().num_threads(self.wanted().unwrap_or(0)).build()?)
     }

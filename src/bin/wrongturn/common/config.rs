@@ -24,18 +24,18 @@ const NAME: &str = "wrongturn.toml";
 pub(crate) struct Config {
     /// The detectors to run; if empty, the defaults.
     pub(crate) select: Vec<String>,
-    /// Findings with less confidence are left out.
+    /// Drops findings with less confidence.
     pub(crate) min_confidence: Option<Confidence>,
     /// Conditions, as with `--fail-on`.
     pub(crate) fail_on: Vec<String>,
-    /// Known findings, as with `--baseline`.
+    /// The file of known findings, as with `--baseline`.
     pub(crate) baseline: Option<PathBuf>,
     /// The configuration of each detector.
     pub(crate) detectors: Map<String, Value>,
     /// Detectors for some runs, by profile name, in the order of the file.
     #[serde(rename = "profile")]
     profiles: toml::Table,
-    /// Rules for the findings to leave out.
+    /// Rules for findings to drop.
     pub(crate) ignore: Vec<Ignore>,
 }
 
@@ -44,10 +44,10 @@ pub(crate) struct Config {
 struct RunProfile {
     #[serde(rename = "match")]
     filter: RunFilter,
-    /// The detectors to run; if empty, those of the file.
+    /// The detectors to run; if empty, those that [`Config::select`] names.
     #[serde(default)]
     select: Vec<String>,
-    /// Configurations that replace those of the file, detector by detector.
+    /// Configurations that replace those of [`Config::detectors`], detector by detector.
     #[serde(default)]
     detectors: Map<String, Value>,
 }
@@ -67,9 +67,9 @@ pub(crate) struct Ignore {
     model: Option<String>,
     /// A part of the message, such as the name of a tool.
     message: Option<String>,
-    /// Why the findings are left out.
+    /// Why the findings are dropped.
     reason: String,
-    /// The number of findings that this rule left out.
+    /// The number of findings that this rule has dropped.
     #[serde(skip)]
     used: AtomicU64,
 }
@@ -158,7 +158,7 @@ impl Config {
             configured.extend(detectors);
             let mut judging =
                 build(select, &configured).map_err(|error| format!("profile.{name}: {error}"))?;
-            // A profile reuses the project's detectors where the configuration is the same.
+            // Reuse the project's detector where the configuration is the same, so the scanner holds it once.
             for detector in &mut judging {
                 let id = detector.id();
                 if let Some(same) = own.iter().find(|known| known.id() == id)
@@ -172,7 +172,7 @@ impl Config {
         Ok(Judges { own, profiles })
     }
 
-    /// Returns the configurations of detectors, the profiles and the ignore rules, for partial states.
+    /// Returns the settings that partial states record: the detectors, profiles and ignore rules.
     pub(crate) fn state(&self) -> Result<Value, Failure> {
         let mut state = Map::from_iter([("config".to_owned(), Value::Object(self.detectors.clone()))]);
         let profiles = self.profiles()?;
@@ -236,8 +236,8 @@ fn nearest() -> Option<PathBuf> {
     None
 }
 
-/// Returns an error if a table has a key that the schema does not list. Skips `detectors`, whose keys are
-/// checked elsewhere.
+/// Returns an error if a table has a key that the schema does not list. Skips `detectors`, which is checked when
+/// detectors are built.
 fn check_keys(value: &toml::Value, schema: &Value, place: &str) -> Result<(), String> {
     for item in value.as_array().into_iter().flatten() {
         check_keys(item, schema.get("items").unwrap_or(&Value::Null), place)?;

@@ -8,10 +8,10 @@ use wrongturn::merge::{Files, FlaggedRun, ScanPart};
 
 use super::terminal::{Style, cut, name, styled, wrapped};
 
-/// The maximum number of findings shown for a run.
+/// Maximum number of findings shown for a run.
 const FINDINGS_OF_A_RUN: usize = 4;
 
-/// The maximum number of lines of a message.
+/// Maximum number of lines of a message.
 const LINES_OF_A_MESSAGE: usize = 3;
 
 /// Renders the flagged runs and totals of a scan, in lines of at most `width` columns.
@@ -35,11 +35,11 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
     if whole + some == 0 { text } else { text + &totals(part, width) }
 }
 
-/// Renders the heading of a run, and its findings. The id of a run that is `alone` in its file may be left out.
+/// Renders the heading of a run, and its findings. Omits the id of a run that is `alone` in a file named after it.
 fn render_run(run: &FlaggedRun, alone: bool, width: usize) -> String {
     let file = run.file.display().to_string();
     let stem = run.file.file_stem().unwrap_or_default().to_string_lossy();
-    // A run without an id is called by the name of its file and its position.
+    // A run without an id is named after its file and its position in it, such as `runs#3`.
     let position = run.run.strip_prefix(&*stem).filter(|rest| rest.starts_with('#'));
     let named = position.unwrap_or(&run.run);
     let is_named = alone && (position.is_some() || file.contains(named));
@@ -90,7 +90,7 @@ fn shortened(message: String, room: usize) -> String {
     match [parts.next(), parts.next(), parts.next()] {
         [Some(before), Some(call), Some(after)] if excess > 0 => {
             let length = call.chars().count();
-            // Lines break between words, which leaves some columns unused.
+            // Lines break between words, which leaves some columns unused, so cut a little more.
             let kept = length.saturating_sub(excess + 24).max(room);
             format!("{before}`{}`{after}", cut(call, kept))
         }
@@ -166,14 +166,14 @@ pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", thousands(count), if count == 1 { "" } else { "s" })
 }
 
-/// Formats a share as a whole percentage, or as `<1%`.
+/// Formats a share as a whole percentage, or as `<1%` if it is smaller but not 0.
 pub(crate) fn percent(part: u64, all: u64) -> String {
     let share = u128::from(part) * 100;
     let all = u128::from(all.max(1));
     if part > 0 && share < all { "<1%".to_owned() } else { format!("{}%", (share + all / 2) / all) }
 }
 
-/// Formats a count with commas.
+/// Formats a count with commas between thousands.
 fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();

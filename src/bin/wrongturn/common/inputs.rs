@@ -17,22 +17,22 @@ use wrongturn::{
 use super::findings::counted;
 use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
 
-/// The maximum number of errors kept for a file.
+/// Maximum number of error messages kept for a file; further errors are only counted.
 const TOLD: usize = 10;
 
-/// The maximum number of file extensions named in a note.
+/// Maximum number of file extensions named in a note.
 const ENDINGS: usize = 4;
 
 /// The files that were read, with errors and counts.
 #[derive(Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Files,
-    /// The files of further scans, which may be the same ones.
+    /// The files of further scans, kept apart because a scan may read the same files again.
     further: Vec<Files>,
     /// The errors of the file that is being read.
     errors: Vec<String>,
     foreign: u64,
-    /// Directories, each with the numbers of files skipped because of their extensions.
+    /// Directories, each with the number of skipped files by extension.
     not_read: Vec<(PathBuf, BTreeMap<String, u64>)>,
 }
 
@@ -68,7 +68,7 @@ impl Inputs {
         iter::once(&self.files).chain(&self.further)
     }
 
-    /// Returns the exit status: 0 if every file was read, else [`UNREAD`].
+    /// Returns 0 if there are files and each was read without errors, otherwise [`UNREAD`].
     pub(crate) fn status(&self) -> u8 {
         let is_whole = self.files().all(|files| matches!(files.read_counts(), [_, 0, 0]));
         if is_whole && !self.is_nothing_read() { 0 } else { UNREAD }
@@ -79,7 +79,7 @@ impl Inputs {
         self.files().all(|files| matches!(files.read_counts(), [0, 0, _]))
     }
 
-    /// Reports on stderr which parts were not read.
+    /// Reports errors and skipped files on stderr.
     pub(crate) fn tell(&self) {
         self.tell_errors();
         self.tell_skipped();
@@ -104,7 +104,7 @@ impl Inputs {
         if self.is_nothing_read() { Err(Unread::nothing_read()) } else { Ok(self.status()) }
     }
 
-    /// Prints the first errors of each file, one per line, and the number of further ones.
+    /// Prints the first errors of each file, up to [`MOST_ERRORS`] in total, and the number of further ones.
     fn tell_errors(&self) {
         let (mut hinted, mut left, mut untold) = (false, MOST_ERRORS, 0);
         let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
@@ -132,7 +132,7 @@ impl Inputs {
     }
 }
 
-/// Makes the inputs from the files that merged states report.
+/// Makes the inputs of merged states, whose files earlier processes have read.
 impl From<Files> for Inputs {
     fn from(files: Files) -> Self {
         Self { files, ..Self::default() }
@@ -200,7 +200,7 @@ pub(crate) fn scan<T: Send>(
     }
 }
 
-/// The maximum number of errors that are printed; further ones are only counted.
+/// Maximum number of errors that are printed; further ones are only counted.
 const MOST_ERRORS: usize = 20;
 
 fn tell_more_errors(count: u64) {

@@ -25,7 +25,7 @@ pub(crate) type Failure = Box<dyn std::error::Error>;
 /// Exit status if a gate such as `--fail-on` fails.
 pub(crate) const FAILED: u8 = 1;
 
-/// Exit status for wrong usage, a wrong configuration, or an output that cannot be written.
+/// Exit status for a usage error, an invalid configuration, or an output that cannot be written.
 pub(crate) const USAGE: u8 = 2;
 
 /// Exit status if some input could not be read.
@@ -46,7 +46,7 @@ impl Unread {
         Self(format!("{}: no {what} could be read", path.display())).into()
     }
 
-    /// Returns the error for the case that no input could be read.
+    /// Returns the error for a command whose inputs could not be read at all.
     pub(crate) fn nothing_read() -> Failure {
         Self("nothing could be read".to_owned()).into()
     }
@@ -62,7 +62,7 @@ pub(crate) fn notes_with(inputs: &str, outputs: &str, status: &str, example: &st
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
 
-/// The options that `-h` leaves out, to fit on a screen. `--help` lists them.
+/// Options that only `--help` lists, to keep the output of `-h` to a screen.
 const RARE: [&str; 22] = [
     "actors",
     "allow_unread",
@@ -88,7 +88,7 @@ const RARE: [&str; 22] = [
     "threads",
 ];
 
-/// Parses the command line. On wrong usage, returns the status `usage`. Wraps help texts at 80 columns.
+/// Parses the command line. Returns an exit status if the program should end: 0 for `--help`, `usage` for an error.
 pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
     let shorten = |command: clap::Command| {
         let writes_any = command.get_arguments().any(|argument| argument.get_id() == "output");
@@ -106,8 +106,8 @@ pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
     })
 }
 
-/// Returns the exit status of `run`. Prints an error, which has the status `usage` unless it is [`Unread`]. A
-/// closed pipe is not an error.
+/// Returns the exit status of `run`. Prints an error, and returns [`UNREAD`] for [`Unread`] and `usage` for any
+/// other. A closed pipe is not an error.
 pub(crate) fn finish(run: Result<u8, Failure>, usage: u8) -> ExitCode {
     match run {
         Ok(status) => ExitCode::from(status),
@@ -119,12 +119,12 @@ pub(crate) fn finish(run: Result<u8, Failure>, usage: u8) -> ExitCode {
     }
 }
 
-/// Joins errors into the text of one.
+/// Joins errors into one message. Later ones get the prefix `error: `, which [`finish`] prints before the first.
 pub(crate) fn joined<E: std::fmt::Display>(errors: &[E]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: ")
 }
 
-/// Returns true if the reader of the output has closed it.
+/// Returns true if writing failed because the other end of the pipe is closed.
 fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     let own = error.downcast_ref::<io::Error>().map(io::Error::kind);
     let json = error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);

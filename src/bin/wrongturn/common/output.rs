@@ -15,7 +15,7 @@ use super::{Failure, Unread, json_line, terminal};
 
 /// The inputs and outputs of this process.
 struct Known {
-    /// The inputs as named: those whose files are in `places`, and those not yet resolved.
+    /// The inputs as named. [`Known::check`] moves those in `new` here, and adds their files to `places`.
     inputs: Vec<PathBuf>,
     new: Vec<PathBuf>,
     /// The real paths of all files in the inputs.
@@ -37,7 +37,7 @@ fn known() -> MutexGuard<'static, Known> {
 }
 
 impl Known {
-    /// Returns an error if an output would replace an input or another output.
+    /// Registers an output. Returns an error if it would replace an input or another output.
     fn check(&mut self, path: &Path, place: &Path) -> Result<(), Failure> {
         let new = std::mem::take(&mut self.new);
         self.places.extend(input_places(&new));
@@ -64,7 +64,7 @@ fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(if is_stdout(path) { Path::new("/dev/stdin") } else { path }).ok()
 }
 
-/// Registers inputs, which no later output may replace. A directory protects everything in it.
+/// Registers inputs, so no later output replaces them. A directory protects everything in it.
 pub(crate) fn protect<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     let mut known = known();
     for input in inputs {
@@ -77,17 +77,17 @@ pub(crate) fn protect<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>) -> Re
     Ok(())
 }
 
-/// Puts a path before an error.
+/// Returns a function for `map_err` that puts a path before an error.
 pub(crate) fn at<E: Display>(path: &Path) -> impl Fn(E) -> String {
     move |error| format!("{}: {error}", path.display())
 }
 
-/// Creates a directory for outputs.
+/// Creates a directory for outputs, with its parents.
 pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
     Ok(fs::create_dir_all(path).map_err(at(path))?)
 }
 
-/// Reads an input; `-` is standard input. An input that cannot be read has the exit status for unread inputs.
+/// Reads an input; `-` is standard input. If that fails, the program exits with the status for unread inputs.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     protect([path])?;
     let mut bytes = Vec::new();
@@ -100,7 +100,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Reads a text input, such as settings. Unlike in [`read`], an error has the exit status for wrong usage.
+/// Reads a text input, such as settings. Unlike with [`read`], a failure counts as a usage error.
 pub(crate) fn read_text(path: &Path) -> Result<String, Failure> {
     protect([path])?;
     Ok(fs::read_to_string(path).map_err(at(path))?)

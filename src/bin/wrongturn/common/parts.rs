@@ -1,4 +1,4 @@
-//! Partial states: `check` and `replicate` write them, `merge` reads them.
+//! Partial states, which `check` and `replicate` write and `merge` reads, and the text of a scan.
 
 use std::cmp::Reverse;
 use std::io::Write;
@@ -25,7 +25,7 @@ pub(crate) struct PartialFile {
     /// Write a partial state, which `merge` combines with those of other parts
     #[arg(long = "partial", value_name = "OUT.json")]
     pub(crate) path: Option<PathBuf>,
-    /// Name of this part in the partial state; parts of one name count once. Default: the paths
+    /// Name of this part; a part that is merged twice counts once. Default: the paths
     #[arg(long, value_name = "NAME", requires = "path")]
     split: Option<String>,
     /// Write only the partial state and requested rows, no report
@@ -39,7 +39,7 @@ impl PartialFile {
         self.path.as_deref().map(|path| Output::create(path)).transpose()
     }
 
-    /// Writes the state of a result from these inputs.
+    /// Writes the state of the result that was computed from `inputs`.
     pub(crate) fn write(
         &self,
         out: Output,
@@ -75,7 +75,7 @@ pub(crate) fn write(mut out: Output, state: &PartialState) -> Result<(), Failure
 #[derive(clap::Args, Debug, Clone)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct TextOptions {
-    /// Runs that are shown with their findings, at most 50
+    /// Number of runs shown with their findings, at most 50
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u8).range(..=50))]
     top: u8,
     /// Order of these runs: worst, path, model, findings, steps
@@ -123,8 +123,8 @@ pub(crate) enum Sort {
     Steps,
 }
 
-/// Renders the findings of a scan according to `text`, followed by `more`; prints and writes them, and writes
-/// the page.
+/// Prints the findings of a scan, followed by `more`, and writes the requested text file and HTML page. For the
+/// page, `draw` reads the flagged runs again.
 pub(crate) fn report_scan(
     part: ScanPart,
     draw: impl FnOnce(FlaggedRuns) -> Vec<RunStrip>,

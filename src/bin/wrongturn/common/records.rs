@@ -36,7 +36,7 @@ pub(crate) fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
     path.map_or_else(|| golden(bundled), Clone::clone)
 }
 
-/// Returns the path of a bundled file.
+/// Returns the path of a bundled file, in the source tree that the program was built from.
 pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden")).join(name)
 }

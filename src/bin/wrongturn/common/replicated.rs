@@ -35,7 +35,7 @@ pub(crate) enum Duplicates {
     List,
 }
 
-/// Options that affect the figures. Every partial state records them.
+/// Options that affect the figures. Partial states record them, and `merge` requires them to be equal.
 #[derive(clap::Args, Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Options {
     /// Whose actions count (agent, user, all)
@@ -48,7 +48,7 @@ pub(crate) struct Options {
     /// rank signals by |r|
     #[arg(long, conflicts_with_all = ["csv", "markdown", "latex", "html", "chart"])]
     pub(crate) as_published: bool,
-    /// What to cluster runs by: task (within its domain), file, model-domain or none
+    /// Cluster runs by this: task (within its domain), file, model-domain or none
     #[arg(long, default_value = "task", value_name = "WHAT")]
     cluster: ClusterBy,
     /// Minimum number of runs with errors for a model-domain pair to be ranked among the signals
@@ -203,7 +203,7 @@ impl Writing<'_> {
         self.outputs.files.report(&replication_document(analysis, &view), &summary, self.outputs.full)
     }
 
-    /// Reports a replication from sums.
+    /// Reports a replication from sums, which are all that is kept of more than `exact_runs` runs.
     fn summed(&self, summed: &SummedReplication) -> Result<(), Failure> {
         if self.outputs.out.is_some() || self.outputs.chart.is_some() || self.options.regression {
             let most = self.options.exact_runs;

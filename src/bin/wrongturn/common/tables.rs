@@ -28,7 +28,7 @@ pub(crate) struct TableFiles {
     /// Write tables and charts to one HTML file
     #[arg(long, value_name = "OUT.html")]
     pub(crate) html: Option<PathBuf>,
-    /// A file for the printed text.
+    /// A file for the printed text, set by `check --output`.
     #[arg(skip)]
     pub(crate) text: Option<PathBuf>,
 }
@@ -56,7 +56,7 @@ impl TableFiles {
         self.write_page(|| document.html())
     }
 
-    /// Writes the tables of a document to the requested files, except the page.
+    /// Writes the tables of a document to the requested files other than the HTML page.
     pub(crate) fn write_tables(&self, document: &Document) -> Result<(), Failure> {
         if let Some(folder) = &self.csv {
             create_folder(folder)?;
@@ -74,7 +74,7 @@ impl TableFiles {
         form(&self.latex, Document::latex)
     }
 
-    /// Writes the page, if requested.
+    /// Writes the HTML page, if requested.
     pub(crate) fn write_page(&self, page: impl FnOnce() -> String) -> Result<(), Failure> {
         self.html.as_deref().map_or(Ok(()), |path| write_text(path, &page()))
     }
@@ -92,7 +92,7 @@ impl TableFiles {
     }
 }
 
-/// Renders the text of a document. The short text ends with the number of tables that it leaves out.
+/// Renders the text of a document. The short text ends with the number of tables that it omits.
 pub(crate) fn text(document: &Document, full: bool) -> String {
     let hidden = document.hidden_tables();
     if full || hidden == 0 {

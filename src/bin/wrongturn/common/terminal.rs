@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use super::Failure;
 
-/// The maximum length of a message on standard error, in characters.
+/// Maximum length of a message on standard error, in characters.
 const LONGEST_MESSAGE: usize = 1000;
 
 /// Writes text to standard output, escaped with [`printable`], since recorded text may hold control
@@ -22,7 +22,7 @@ pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a line to standard error, escaped and at most 1,000 characters long. Ignores a closed pipe.
+/// Writes a line to standard error, escaped and cut to 1,000 characters. Ignores errors, such as a closed pipe.
 pub(crate) fn note(line: &str) {
     let line = printable(&cut(line, LONGEST_MESSAGE)).replace('\n', "\\n");
     let _ = writeln!(io::stderr(), "{}", cut(&line, LONGEST_MESSAGE));
@@ -36,7 +36,7 @@ fn is_raw(letter: char) -> bool {
 }
 
 /// Escapes characters that change the direction of text, and control characters other than line feeds.
-/// Replaces a tab by a space.
+/// Replaces a tab with a space.
 pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -65,10 +65,10 @@ pub(crate) fn printable_json(json: String) -> String {
     escaped
 }
 
-/// The maximum length of a name within other text, in characters.
+/// Maximum length of a name within other text, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// Shortens a very long recorded name.
+/// Cuts a recorded name that is longer than [`LONGEST_NAME`].
 pub(crate) fn name(name: &str) -> String {
     cut(name, LONGEST_NAME)
 }

@@ -58,7 +58,7 @@ pub(crate) struct Labelled {
     pub(crate) row: Option<RowOf>,
 }
 
-/// Where the run of a row is.
+/// The file and id of a row's run, and a digest that shows whether the run has changed.
 pub(crate) struct RowOf {
     pub(crate) file: String,
     pub(crate) run: String,
@@ -95,11 +95,11 @@ pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
     if wrong.is_empty() { Ok(found) } else { Err(joined(&wrong).into()) }
 }
 
-/// The cells of a row of a sheet.
+/// The names of the cells of a sheet's row.
 const ROW: &[&str] =
     &["n", "detector", "file", "run", "digest", "label", "where", "difficulty", "description", "trace"];
 
-/// The cells of a golden entry.
+/// The names of the cells of a golden entry.
 const ENTRY: &[&str] = &[
     "id",
     "detector",
@@ -169,7 +169,7 @@ fn steps_of(trace: &Value) -> Option<Span> {
     Span::of(first, steps.next_back().unwrap_or(first))
 }
 
-/// Returns the value of a cell, or `None` if it is null or the sheet lacks it.
+/// Returns the value of a cell, or `None` if it is null or missing.
 fn optional<T>(
     cells: &Cells,
     name: &str,

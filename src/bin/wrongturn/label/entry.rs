@@ -56,7 +56,7 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
 }
 
 /// Returns a trace in the native form without its ids, task, trial, model, source, labels, reward, failures
-/// and termination.
+/// and termination, which could bias a reader.
 pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(trace)?;
     if let Some(fields) = json.as_object_mut() {

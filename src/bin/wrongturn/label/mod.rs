@@ -65,8 +65,7 @@ pub(crate) struct Arguments {
     /// Write a reference to the run instead of its trace, for data that must not be copied
     #[arg(long)]
     reference: bool,
-    /// File to which entries are appended (default: <detector>.jsonl) or to which, with --sample, the sheet is written (default:
-    /// sheet.jsonl)
+    /// Append entries to this file, by default <detector>.jsonl; with --sample, write a sheet, by default sheet.jsonl
     #[arg(long, value_name = "OUT.jsonl")]
     out: Option<PathBuf>,
     /// Draw a sample of runs to read from these files and directories
@@ -124,7 +123,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     Ok(inputs.status())
 }
 
-/// Returns the runs of a file, its format, and the errors and counts of reading it. Fails without a run.
+/// Returns the runs of a file, its format, and the errors and counts of reading it. Fails if it has no run.
 fn read(file: &Path) -> Result<(Vec<Trace>, &'static str, Inputs), common::Failure> {
     let (mut runs, mut format) = (Vec::new(), "recorded");
     protect([file])?;

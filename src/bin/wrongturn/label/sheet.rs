@@ -36,7 +36,7 @@ struct Row {
     range: Option<Span>,
     difficulty: Option<Difficulty>,
     description: Option<String>,
-    /// The run in the native form, without its names and outcome.
+    /// The run in the native form, as [`blind`] leaves it.
     trace: Value,
 }
 

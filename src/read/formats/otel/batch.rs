@@ -1,11 +1,11 @@
-//! Spans and log records that do not borrow from their input: the form in which a receiver passes them on.
+//! Owned spans and log records, which a receiver can pass on.
 
 use super::SpanJoin;
 use super::model::{Collection, LogRecord, Span, resource_bytes};
 use crate::read::{ReadOptions, ReadSummary};
 use crate::trace::{SpanId, TraceId};
 
-/// The spans and log records of an input, which do not borrow from it. A receiver passes them to a
+/// The spans and log records of an input, owned. A receiver passes them to a
 /// [`TraceAssembler`](crate::TraceAssembler).
 ///
 /// ```
@@ -46,7 +46,7 @@ impl SpanBatch {
     }
 
     /// Drops spans and log records whose ids OpenTelemetry does not allow: trace ids must have 32 hexadecimal
-    /// digits, span and parent ids 16, and not all may be zero. Returns how many were dropped.
+    /// digits, span and parent ids 16, and not all digits may be zero. Returns how many were dropped.
     ///
     /// Ids in files have many forms, so reading accepts them all. A network receiver should not accept arbitrary
     /// ids from senders.

@@ -34,15 +34,15 @@ pub struct SpanJoin<'a> {
 }
 
 impl<'a> SpanJoin<'a> {
-    /// Makes a join without inputs.
+    /// Creates a join without inputs.
     #[must_use]
     pub fn new(options: ReadOptions) -> Self {
         Self { collection: Collection::default(), options }
     }
 
-    /// Adds an input. Returns `None` if it is neither protobuf nor UTF-8, or holds no spans or log records: read
-    /// such an input by itself. The summary lists the skipped parts and errors of the input.
-    /// [`SpanJoin::finish`] counts the runs.
+    /// Adds an input. Returns `None` if it is neither protobuf nor UTF-8, or holds no spans or log records: callers
+    /// should read such an input on its own. The summary lists the skipped parts and errors of the input, but not its
+    /// runs, which [`SpanJoin::finish`] counts.
     pub fn add(&mut self, bytes: &'a [u8]) -> Option<ReadSummary> {
         let mut nowhere = crate::trace::TraceCollector::default();
         let mut runs = Runs::new(&self.options, &mut nowhere);

@@ -51,7 +51,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     read
 }
 
-/// Reads a damaged document up to the damage, or returns false if it holds no spans.
+/// Reads a damaged document up to the damage, or returns false if it holds no spans or log records.
 pub(in crate::read) fn read_damaged(bytes: &[u8], window: &Window<'_>, runs: &mut Runs<'_>) -> bool {
     let mut collection = Collection::default();
     let Some(fault) = decode::take_damaged(bytes, &mut collection) else { return false };

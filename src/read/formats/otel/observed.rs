@@ -45,7 +45,6 @@ impl<'a> Observed<'a> {
         Ok(())
     }
 
-    /// Adds a string attribute.
     pub(in crate::read) fn text(&mut self, name: &'static str, text: Option<Cow<'a, str>>) {
         if let Some(text) = text {
             self.0.attributes.push_named(Cow::Borrowed(name), Value::text(text));
@@ -75,7 +74,7 @@ impl<'a> Observed<'a> {
     }
 }
 
-/// Emits the runs of the traces of these spans.
+/// Groups spans by trace and emits their runs.
 pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
     let mut collection = Collection::default();
     for Observed(span) in spans {

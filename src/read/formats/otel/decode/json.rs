@@ -7,7 +7,7 @@ use super::model::{Attr, Code, Collection, Key, LogRecord, Span, SpanEvent, Valu
 use super::wire::{self, ident};
 use crate::json::{Json, Kind, Raw, Read};
 
-/// Reads the objects of a list. A malformed object is skipped and reported.
+/// Reads the objects of a list, which may be null. An object of the wrong shape is skipped and reported.
 pub(super) fn objects<'a>(
     json: &mut Json<'a>,
     into: &mut Collection<'a>,
@@ -29,11 +29,11 @@ pub(super) struct Around<'r, 'a> {
     pub(super) micros: bool,
 }
 
-/// The members of a span.
+/// A span that is being read. Its other members are applied to it at the end.
 #[derive(Default)]
 struct Row<'a> {
     span: Span<'a>,
-    /// The kind next to the attributes.
+    /// The kind, if it is recorded next to the attributes.
     kind: Option<Cow<'a, str>>,
     duration: Option<u64>,
     children: Vec<Raw<'a>>,
@@ -128,7 +128,7 @@ impl<'a> Row<'a> {
             }
             b"tags" if value.kind()? == Kind::List => tags(value, span)?,
             b"references" if value.kind()? == Kind::List => value.list(|item| reference(item, span))?,
-            // Columns of a table of attributes.
+            // Tables have a column for each attribute, such as `attributes.tool.name`.
             _ => {
                 if let Some(name) = key.strip_prefix(b"attributes.").map(String::from_utf8_lossy)
                     && let Some(key) = Key::of(name)
@@ -141,7 +141,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// Sets the kind that is recorded next to the attributes, if it is known and they have none.
+/// Sets the kind that is recorded next to the attributes, if it is known and they hold none.
 fn set_kind<'a>(span: &mut Span<'a>, kind: Cow<'a, str>) {
     let is_known = ["TOOL", "LLM", "AGENT", "CHAIN"].iter().any(|known| kind.eq_ignore_ascii_case(known));
     if is_known && span.attributes.get(Attr::OpenInferenceKind).is_none() {
@@ -149,7 +149,7 @@ fn set_kind<'a>(span: &mut Span<'a>, kind: Cow<'a, str>) {
     }
 }
 
-/// Reads a duration in nanoseconds: a number in a known unit, or ISO 8601 (`PT1M2.5S`).
+/// Reads a duration and converts it to nanoseconds. It may be ISO 8601 (`PT1M2.5S`), or a number if its unit is known.
 fn duration(json: &mut Json<'_>, nanos: bool, micros: bool) -> Read<Option<u64>> {
     if json.kind()? == Kind::String && !micros {
         return json.string().map(|text| nanoseconds_of_duration(&text));
@@ -175,7 +175,7 @@ fn nanoseconds_of_duration(text: &str) -> Option<u64> {
     (rest.is_empty() && seconds < 1e9).then(|| wire::whole(seconds * 1e9)).flatten()
 }
 
-/// Reads the events of a span; in Jaeger's form, their names are among their fields.
+/// Reads the events of a span. Jaeger records the name of an event among its fields.
 fn events<'a>(json: &mut Json<'a>) -> Read<Vec<SpanEvent<'a>>> {
     let mut events = Vec::new();
     json.list(|item| {
@@ -206,7 +206,7 @@ fn events<'a>(json: &mut Json<'a>) -> Read<Vec<SpanEvent<'a>>> {
     Ok(events)
 }
 
-/// Reads the tags of a Jaeger span, which are its attributes and its status.
+/// Reads the tags of a Jaeger span, which hold its attributes, its status and its scope.
 fn tags<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     for (name, value) in wire::pairs(json)? {
         let text = || Cow::Owned(value.as_str().unwrap_or_default().to_owned());
@@ -225,7 +225,7 @@ fn tags<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     Ok(())
 }
 
-/// Reads the parent of a Jaeger span.
+/// Sets the parent of a Jaeger span from a reference of type `CHILD_OF` or without a type.
 fn reference<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     let (mut kind, mut parent) = (None, None);
     json.object(|key, value| {
@@ -242,12 +242,12 @@ fn reference<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     Ok(())
 }
 
-/// Reads one span that is a document of its own.
+/// Reads an object that is a span.
 pub(super) fn single<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
     row(json, &Around::default(), into)
 }
 
-/// Reads a list of spans with their children.
+/// Reads a list of spans with their children. `trace` is the trace id of spans that have none.
 pub(super) fn nested<'a>(
     trace: Option<&Cow<'a, str>>,
     spans: &mut Json<'a>,

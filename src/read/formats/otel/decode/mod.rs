@@ -21,11 +21,11 @@ use crate::read::members::Members;
 enum Shape<'a> {
     /// Lists of resources.
     Otlp,
-    /// An object that encloses lists of resources.
+    /// The object under `trace` or `data`, which holds lists of resources.
     Within(Members<'a>),
-    /// Traces of Jaeger.
+    /// A list of Jaeger's traces.
     Jaeger(Raw<'a>),
-    /// Spans, nested or not.
+    /// A list of spans, which may enclose others.
     Nested(Raw<'a>),
     /// One span.
     Row(Raw<'a>),
@@ -34,7 +34,7 @@ enum Shape<'a> {
 /// Keys of lists of resources.
 const LISTS: [&str; 5] = ["resourceSpans", "resource_spans", "resourceLogs", "resource_logs", BATCHES];
 
-/// Tempo's key, which other formats use as well.
+/// Tempo's key. Other formats use it as well, so the first item is checked too.
 const BATCHES: &str = "batches";
 
 fn is_resources(key: &[u8]) -> bool {
@@ -79,9 +79,9 @@ fn shape<'a>(members: &Members<'a>) -> Option<Shape<'a>> {
     members.whole().filter(|_| is_row(members, false)).map(Shape::Row)
 }
 
-/// Returns true if an object is a single span.
+/// Returns true if an object is a single span. `has_trace` is true if an enclosing object has the trace id.
 fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
-    // Other objects have short ids.
+    // Objects that are not spans often have shorter ids.
     let is_id = |raw: Option<Raw<'_>>| {
         raw.and_then(Raw::string).is_some_and(|text| text.len() >= 8 && id(text).is_some())
     };
@@ -101,7 +101,7 @@ fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
 
 /// Returns true if a document holds spans or log records.
 pub(super) fn claims(document: &Document<'_>) -> bool {
-    /// Number of items of a list that are checked.
+    /// Maximum number of list items or lines to check.
     const ITEMS: usize = 64;
     match document {
         Document::Object(members) => shape(members).is_some(),
@@ -148,11 +148,11 @@ fn take_object<'a>(members: &Members<'a>, into: &mut Collection<'a>) -> Read<()>
     Ok(())
 }
 
-/// Reads a damaged input up to the damage, or returns `None` if it holds no spans.
+/// Reads a damaged input up to the damage, and returns the error there. `None` if it holds no spans or log records.
 pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut Collection<'a>) -> Option<Fault> {
     let mut json = Json::new(bytes);
     let mut found = false;
-    // Documents may follow one another.
+    // The input may be a sequence of documents.
     while json.peek_byte() == Some(b'{') {
         let start = json.clone();
         if let Ok(whole) = json.raw() {
@@ -182,7 +182,7 @@ pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut Collection<'a>) -> Op
     }
     let end = json.offset();
     found.then(|| match first_unsound(bytes) {
-        // The fault may lie in a skipped part, or have been found already.
+        // The error may be in a skipped part. If it has already been recorded, it must not be reported twice.
         Some(fault) => {
             into.faults.retain(|known| known.at() != fault.at());
             fault
@@ -191,7 +191,7 @@ pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut Collection<'a>) -> Op
     })
 }
 
-/// Returns the first error in documents that follow one another.
+/// Returns the first syntax error in a sequence of documents.
 fn first_unsound(bytes: &[u8]) -> Option<Fault> {
     let mut json = Json::new(bytes);
     while json.peek_byte() == Some(b'{') {

@@ -8,8 +8,8 @@ use super::wire;
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::wire::{list, member};
 
-/// Reads the next value whole. Returns `None` and consumes nothing if it is damaged or cut off; callers then
-/// read it at once, up to the damage.
+/// Takes the next value, to be read later. Returns `None` and consumes nothing if it is damaged or cut off; callers
+/// then read it at once, up to the damage.
 fn whole<'a>(json: &mut Json<'a>) -> Option<Raw<'a>> {
     let here = json.mark();
     let whole = json.raw().ok();
@@ -39,7 +39,7 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> R
                 | b"scope_logs"
                 | b"instrumentationLibraryLogs" => {
                     has_scopes |= value.kind()? != Kind::Null;
-                    // The sender may still follow.
+                    // Spans need the attributes of their sender, which may still follow.
                     let later = if is_known { None } else { whole(value) };
                     match later {
                         Some(scopes) => waiting.push(scopes),
@@ -61,7 +61,7 @@ pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> R
     })
 }
 
-/// Reads the attributes of the sender of the spans that follow.
+/// Reads the attributes of a sender, for the spans that are read next.
 fn sender<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
     member(json, b"attributes", |attributes| {
         let read = list(attributes, |item| {
@@ -86,7 +86,7 @@ fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
             }
             b"spans" | b"logRecords" | b"log_records" | b"logs" => {
                 has_items |= value.kind()? != Kind::Null;
-                // The name of the scope may still follow.
+                // Items need the name of their scope, which may still follow.
                 let later = if name.is_some() { None } else { whole(value) };
                 match later {
                     Some(list) => waiting.push(list),

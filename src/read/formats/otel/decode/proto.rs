@@ -16,11 +16,11 @@ use super::model::{
 };
 use crate::error::{Error, ErrorKind, Result};
 
-/// Reads the body of a request of spans or, failing that, of log records.
+/// Reads the body of an export request as spans or, if that fails, as log records.
 pub(super) fn take(bytes: &[u8], into: &mut Collection<'_>) -> Result<()> {
     let spans = match ExportTraceServiceRequest::decode(bytes) {
         Ok(request) => {
-            // A request of another kind may decode as spans with empty ids.
+            // A request with log records may decode as spans, but without valid ids.
             let is_own = |span: &trace::Span| span.trace_id.len() == 16 && span.span_id.len() == 8;
             let mut spans = request
                 .resource_spans
@@ -98,7 +98,7 @@ fn attributes(list: Vec<KeyValue>) -> Attributes<'static> {
     found
 }
 
-/// Converts a value. The decoder limits the depth.
+/// Converts a value. The decoder limits the depth, and thus the recursion.
 fn value(value: Option<AnyValue>) -> Data<'static> {
     match value.and_then(|value| value.value) {
         Some(Any::StringValue(text)) => Data::Text(text.into()),

@@ -5,7 +5,7 @@ use crate::error::Result;
 #[cfg(not(feature = "otlp"))]
 use crate::error::{Error, ErrorKind};
 
-/// Adds the body of an export request, or returns `None` if the bytes are not one.
+/// Adds the spans or log records in the body of an export request, or returns `None` if the bytes are not one.
 #[cfg_attr(not(feature = "otlp"), expect(unused_variables, reason = "the feature takes it"))]
 pub(crate) fn take(bytes: &[u8], into: &mut Collection<'_>) -> Option<Result<()>> {
     if !looks_like_request(bytes) {

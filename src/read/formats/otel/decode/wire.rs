@@ -7,7 +7,7 @@ use crate::json::{Json, Kind, Number, Read};
 use crate::read::timestamp::nanoseconds;
 use crate::read::wire::member;
 
-/// Reads a non-negative integer from a number or a string, without its fraction. Any other value is skipped.
+/// Reads a non-negative integer from a number or a string, and drops its fraction. Any other value is skipped.
 pub(crate) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     Ok(match json.kind()? {
         Kind::String => number_of_text(json.string()?.trim()),
@@ -99,7 +99,7 @@ pub(crate) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
     if json.peek_byte() != Some(b'{') {
         return Value::read(json);
     }
-    // Most values are texts.
+    // Most values are strings, so try this form first.
     let start = json.mark();
     if json.enters(br#""stringValue""#) && json.peek_byte() == Some(b'"') {
         let text = json.text()?;
@@ -188,7 +188,7 @@ fn usual_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<
     Ok(false)
 }
 
-/// Reads an attribute with its members in any order, and unknown ones among them.
+/// Reads an attribute whose members may be in any order, with unknown ones among them.
 fn any_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
     let (mut name, mut value) = (None, None);
     json.object(|key, json| {
@@ -243,7 +243,7 @@ pub(crate) fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes
         } else if value.kind()? == Kind::List
             && let Some(key) = Key::of(Cow::Owned(format!("{name}.")))
         {
-            // A list of messages, which others spread over attributes.
+            // A list of messages. Other exporters spread it over several attributes.
             found.push(key, Value::read(value)?);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! The runs of the agents of one trace.
+//! Makes the runs of the agents in a trace.
 
 mod run;
 mod steps;
@@ -24,8 +24,8 @@ use crate::trace::{Metadata, RouteStatus, RunSummary};
 const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession, Attr::AiSession];
 
 impl Collection<'_> {
-    /// Emits the runs of the agents of all traces, in the order in which the traces began, or sets the spans
-    /// aside if several inputs are to be joined.
+    /// Emits the agent runs of all traces, in the order in which the traces began. If several inputs are joined,
+    /// sets the spans aside instead.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
         if runs.joins {
             return runs.set_aside(self.into());
@@ -47,8 +47,8 @@ impl Collection<'_> {
     }
 }
 
-/// Returns the runs of the agents of one trace, from its spans and log records, which may be in any order and
-/// repeated. Empty if no span is of an agent, a model or a tool, and no record is of a request.
+/// Returns the agent runs of one trace from its spans and log records, which may be in any order and repeated. Empty
+/// if no span is an agent's, a model's or a tool's, and no log record shows a request.
 pub(crate) fn runs_of_trace(
     mut spans: Vec<Span<'_>>,
     mut logs: Vec<LogRecord<'_>>,
@@ -59,7 +59,7 @@ pub(crate) fn runs_of_trace(
 }
 
 /// Like [`runs_of_trace`], for the settled part of an open trace, which must be in order. Spans below a
-/// missing span form a run of their own. A last turn with an unanswered call is left out.
+/// missing span form a run of their own. The last turn is omitted while one of its calls is unanswered.
 pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
     let mut runs = runs(&Tree::new(spans, true), logs, text_rule);
     runs.iter_mut().for_each(AgentRun::leave_out_waiting);
@@ -95,7 +95,7 @@ fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<
     let idle = tree.of_kind(Kind::Agent).next().map(|at| Owner::Agent(tree.outermost_agent(at)));
     let mut owners: BTreeSet<&Owner> = requests.keys().chain(tools.keys()).collect();
     if owners.is_empty() {
-        // A trace with an agent that did nothing has a run as well.
+        // If there are only agents that did nothing, the first of them still has a run.
         owners.extend(&idle);
     }
     let mut names: BTreeMap<&str, Option<At>> = BTreeMap::new();
@@ -154,7 +154,7 @@ fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<
 }
 
 impl<'s> TraceContext<'_, 's> {
-    /// Returns the id of each run, and that of its caller.
+    /// Returns the id of each run, and that of its caller, if it has one.
     fn ids(&self, drafts: &[Draft<'_, 's>], trace_id: &str) -> Vec<(String, Option<String>)> {
         // The main run is not always the first: an agent may call another before it does anything else.
         let callers = self.tree.callers(&drafts.iter().map(|draft| draft.owner).collect::<Vec<_>>());
@@ -171,7 +171,7 @@ impl<'s> TraceContext<'_, 's> {
         };
         let first_name = drafts.get(main).and_then(|draft| self.name(draft));
         let runs = drafts.iter().zip(callers).enumerate().map(|(number, (draft, caller))| {
-            // The second agent of a hand-off follows the first.
+            // An agent without a caller that has another name than the main agent took over from it.
             let is_next = number != main && self.name(draft) != first_name;
             (id_of(number), caller.or(is_next.then_some(main)).map(id_of))
         });
@@ -208,7 +208,8 @@ impl<'s> TraceContext<'_, 's> {
         self.tree.span(*at).map(|span| (*at, span))
     }
 
-    /// Returns the span that identifies an agent.
+    /// Returns the span that identifies a run: its agent's, or that of the tool call that started it, or else the
+    /// earliest of its requests and tools.
     fn own_span(&self, draft: &Draft<'_, 's>) -> Option<At> {
         let named = match draft.owner {
             Owner::Agent(at) | Owner::Tool(at) => Some(*at),

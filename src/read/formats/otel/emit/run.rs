@@ -11,7 +11,7 @@ pub(crate) const RESOURCE_LABEL: &str = "resource.";
 /// The run of one agent within a trace.
 #[derive(Debug)]
 pub(crate) struct AgentRun {
-    /// The trace id, with a suffix for further agents of the trace.
+    /// The trace id, with a suffix if this is not the main run of the trace.
     pub(crate) id: String,
     pub(crate) metadata: Metadata,
     pub(crate) steps: Assembler<'static>,

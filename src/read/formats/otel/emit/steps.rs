@@ -13,8 +13,8 @@ use crate::read::common;
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Usage};
 
 impl<'s> TraceContext<'_, 's> {
-    /// Returns the steps of a run from its requests and actions. `replies` has, for each action, its
-    /// answer if no span holds it.
+    /// Returns the steps of a run from its requests and actions. `replies` holds, for each action, the
+    /// answer that was found outside its spans.
     pub(super) fn steps(
         &self,
         draft: &Draft<'_, 's>,
@@ -22,7 +22,7 @@ impl<'s> TraceContext<'_, 's> {
         replies: Vec<Option<Reply<'s>>>,
     ) -> Assembler<'static> {
         let requests = draft.requests;
-        // The first and last turns of each request. They differ where unrecorded requests take turns as well.
+        // The first and last turns of each request. They differ if unrecorded requests follow, each with its own turn.
         let mut turns = vec![(0, 0); requests.len().max(1)];
         for action in &actions {
             if let Some((_, unseen)) = turns.get_mut(action.turn) {
@@ -48,8 +48,8 @@ impl<'s> TraceContext<'_, 's> {
         let mut unsaid = requests.iter().enumerate().peekable();
         for (mut action, reply) in actions.into_iter().zip(replies) {
             let (first, last) = turns_of(action.turn);
-            // Texts up to the turn of the action come before it. The last text of a request that encloses its
-            // actions comes after them.
+            // The texts of earlier requests come before the action, and so do those of its own request. If that has
+            // several turns, its texts belong to the last one and come after its actions.
             let is_before = |(number, _): &(usize, _)| *number < action.turn + usize::from(first == last);
             while let Some((number, request)) = unsaid.next_if(is_before) {
                 Self::say(turns_of(number), request, &mut steps);
@@ -93,7 +93,7 @@ impl<'s> TraceContext<'_, 's> {
         }
     }
 
-    /// Adds an action with its answer.
+    /// Adds an action with its answer, or only a message if the action ends or hands over the run.
     fn add(
         &self,
         requests: &[Request<'s>],
@@ -162,7 +162,7 @@ impl<'s> TraceContext<'_, 's> {
 }
 
 /// Returns the user's texts in the first of these inputs that has any. Texts before an output of the agent
-/// belong to an earlier trace.
+/// belong to an earlier trace and are skipped.
 fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<String> {
     for input in inputs {
         let mut texts: Vec<Cow<'s, str>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Answers that no tool span holds: taken from later inputs and outputs by the ids of the calls.
+//! Answers that no tool span holds, found by call id in later inputs and outputs.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,28 +13,28 @@ use super::request::Request;
 use super::spread::spread;
 use super::tree::{At, Tree};
 
-/// An action of a run, by the number of the run and its own.
+/// The index of a run, and of an action in it.
 pub(crate) type ActionNumber = (usize, usize);
 
-/// A call whose answer is looked for.
+/// A call whose answer is not in its spans.
 pub(crate) struct Wanted<'s> {
     pub(crate) id: Cow<'s, str>,
-    /// When it was made.
+    /// When it was made. Answers are only looked for from this time on.
     pub(crate) time: u64,
     pub(crate) action: ActionNumber,
 }
 
-/// A place that may contain answers.
+/// An input or output that may contain answers.
 enum Source<'r, 's> {
     /// The input of a model.
     Input(At),
     /// The output of a node or an agent.
     Output(&'s Value<'s>),
-    /// The input of a request that only records show.
+    /// The input of a request that no span shows.
     Records(&'r [Block<'s>]),
 }
 
-/// Returns the places that may have answers, by time.
+/// Returns the inputs and outputs that may contain answers, by time.
 fn sources<'r, 's>(
     tree: &Tree<'s>,
     requests: impl Iterator<Item = &'r Request<'s>>,
@@ -57,7 +57,7 @@ fn sources<'r, 's>(
     sources
 }
 
-/// Finds answers. Each place is read at most once, and only if calls are waiting for answers at its time.
+/// Finds answers. Each source is read at most once, and only if calls are waiting for answers at its time.
 pub(crate) fn find<'r, 's: 'r>(
     tree: &Tree<'s>,
     records: &Records<'s>,
@@ -121,7 +121,7 @@ impl<'s> Source<'_, 's> {
             let Block::Reply(reply) = block else { continue };
             let Some(id) = reply.id.clone().filter(|id| is_wanted(id)) else { continue };
             match replies.get_mut(&id) {
-                // The same answer in two dialects, one with more content.
+                // The same answer in another dialect, which may add only the error flag.
                 Some(twin) if twin.content == reply.content || !reply.content.is_present() => {
                     twin.is_error |= reply.is_error;
                 }
@@ -147,7 +147,7 @@ fn structured<'s>(value: &'s Value<'_>) -> Vec<Block<'s>> {
     parts
 }
 
-/// Reads a model's input in each of the dialects of its span, one after the other.
+/// Reads the input of a model or an agent in each dialect that its span has, lazily.
 pub(crate) fn inputs<'s>(
     span: &'s Span<'_>,
     at: At,

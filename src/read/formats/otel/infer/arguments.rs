@@ -1,4 +1,4 @@
-//! Arguments and ids of calls in tool spans, without the wrappers of frameworks, to make equal calls equal.
+//! Arguments and ids of calls in tool spans. Removes the wrappers of frameworks, since equal calls must compare equal.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -51,8 +51,7 @@ pub(crate) fn arguments<'s>(span: &'s Span<'_>) -> Content<Cow<'s, str>> {
     parameters.filter(|value| !is_schema(&value.to_data())).map_or(found, unwrap_arguments)
 }
 
-/// Returns the values of these attributes. Skips the empty object that ADK writes if the capture of content is
-/// switched off.
+/// Returns the values of these attributes. Skips the empty object that ADK writes if content capture is off.
 pub(crate) fn recorded<'s, 'a>(
     span: &'s Span<'a>,
     names: &'static [Attr],
@@ -92,7 +91,7 @@ fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
     }
 }
 
-/// Returns false only if a text cannot hold a wrapper.
+/// Returns false only if a text cannot hold a wrapper and thus need not be parsed.
 fn may_wrap(text: &str) -> bool {
     static MARKS: LazyLock<[Finder<'_>; 3]> =
         LazyLock::new(|| ["kwargs", "input_str", "\\u"].map(Finder::new));
@@ -159,8 +158,8 @@ pub(crate) struct CallsAround<'s>(RefCell<BTreeMap<At, Option<CallAround<'s>>>>)
 type CallAround<'s> = (Option<Cow<'s, str>>, Cow<'s, str>);
 
 impl<'s> CallsAround<'s> {
-    /// Returns the id of a call of this tool from a span that encloses the tool span. Each such span is read only
-    /// once.
+    /// Returns the id of the only call in an enclosing span, unless that call is of another tool. Each such span is
+    /// read only once.
     pub(crate) fn id(&self, tree: &Tree<'s>, around: At, tool: &str) -> Option<Cow<'s, str>> {
         let mut read = self.0.borrow_mut();
         let (name, id) = read.entry(around).or_insert_with(|| call_around(tree.span(around)?)).as_ref()?;

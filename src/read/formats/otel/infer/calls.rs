@@ -13,7 +13,7 @@ use super::results::{self, Outcome};
 use super::tree::{self, At, Tree};
 use crate::trace::{Arguments, Content, Digest};
 
-/// A call and its sources.
+/// A call, with the request and the spans that show it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Action<'s> {
     /// The request whose output shows it, and its index there; `None` if no output shows it.
@@ -39,7 +39,7 @@ impl<'s> Action<'s> {
         Some(self.views.first()?.start)
     }
 
-    /// Makes the action of a tool span, including the facts in other spans of the same call.
+    /// Makes the action of a call from its innermost tool span and the other spans that record it.
     fn of_tool(tree: &Tree<'s>, at: At) -> Option<Self> {
         let positions = tree.views(at);
         let views: Vec<&Span<'_>> = positions.iter().filter_map(|at| tree.span(*at)).collect();
@@ -84,12 +84,12 @@ impl<'s> Action<'s> {
         }
     }
 
-    /// Adds what a model's output says about the call that a tool span shows.
+    /// Completes the action of a tool span with its call in a model's output.
     fn add_call(&mut self, place: Place, call: &ModelCall<'s>) {
         (self.call, self.turn) = (Some(place), place.0);
         self.id = self.id.take().or_else(|| call.id.clone());
-        // Prefers the span's arguments. Takes the model's if they are not JSON, if only they were recorded, or if
-        // only they are structured.
+        // Keep the span's arguments, unless the model's are not JSON (the malformed call must show), only the
+        // model's were recorded, or only the model's are structured.
         let is_better = match (&self.arguments, &call.arguments) {
             (_, Content::Present(asked)) if arguments::is_broken(asked) => true,
             (Content::Present(own), Content::Present(asked)) => {
@@ -105,7 +105,7 @@ impl<'s> Action<'s> {
     }
 }
 
-/// Returns the calls in outputs, in order.
+/// Returns the calls in the outputs of requests, in order, with their places.
 fn calls<'r, 's>(requests: &'r [Request<'s>]) -> impl Iterator<Item = (Place, &'r ModelCall<'s>)> {
     requests.iter().enumerate().flat_map(|(number, request)| {
         request.calls.iter().enumerate().map(move |(index, call)| ((number, index), call))
@@ -169,9 +169,9 @@ fn put_in_order(requests: &[Request<'_>], actions: &mut [Action<'_>]) {
     });
 }
 
-/// Finds the call that each tool span shows: by id, else by name and arguments, else by name alone. By id, or by
-/// name and arguments, takes the first open match of the last request before the span that has one; by name alone,
-/// the first open match of the last request before the span.
+/// Finds the call that each tool span shows: by id, else by name and arguments, else by name alone. A match by id, or
+/// by name and arguments, may be in any request, preferably the last one before the span. A match by name alone must be
+/// in the last request before the span.
 fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     let mut open = OpenCalls::new(requests);
     for (place, call) in calls(requests) {
@@ -187,7 +187,7 @@ fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
     if places.contains(&None) {
         for (place, call) in calls(requests) {
             let digests = digests(&call.arguments);
-            // A span with an id does not show a call with another id.
+            // A span with an id does not show a call with another id, and equal ids are already paired.
             for with_id in [false, true].into_iter().filter(|with_id| !with_id || call.id.is_none()) {
                 open.add(By::Name(with_id, &call.name), place);
                 for digest in &digests {
@@ -225,7 +225,7 @@ fn digests(arguments: &Content<Cow<'_, str>>) -> Vec<Digest> {
     std::iter::once(Arguments::from_json(text).digest()).chain(bare).collect()
 }
 
-/// Returns the spans of sub-agents that ran for calls without tool spans, by the places of the calls.
+/// Returns the spans of sub-agents that ran for calls without tool spans, keyed by the place of the call.
 fn pair_agents(
     tree: &Tree<'_>,
     agents: &[At],
@@ -245,10 +245,10 @@ fn pair_agents(
 
 /// Sets the turns of tool spans whose calls no output shows: each gets the turn of the request before it. Without
 /// a request, or if a model span encloses tools that its last output does not name, overlapping siblings share a
-/// turn.
+/// turn, and any later span counts as the start of another, unrecorded request.
 fn set_turns_without_requests(tree: &Tree<'_>, requests: &[Request<'_>], tools: &mut [Action<'_>]) {
     let (mut last, mut unseen, mut end, mut parent) = (None, 0, 0, None);
-    // The spans of the request before a tool, shared by many tools.
+    // The spans of the request before a tool. Many tools share it, so its spans are sorted only once.
     let mut spans: Vec<At> = Vec::new();
     for tool in tools {
         let start = tool.start().unwrap_or_default();

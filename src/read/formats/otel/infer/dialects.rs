@@ -18,7 +18,7 @@ pub(crate) fn blocks(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
     walk(value, role, Content::NotRecorded)
 }
 
-/// Like [`blocks`], for a convention that leaves out empty arguments.
+/// Like [`blocks`], for a convention that omits empty arguments.
 pub(crate) fn blocks_of_spread(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
     walk(value, role, Content::Present(Cow::Borrowed("{}")))
 }
@@ -33,7 +33,7 @@ struct Walk<'t> {
     blocks: Vec<Block<'t>>,
     /// The arguments of a call that records none.
     bare_arguments: Content<Cow<'t, str>>,
-    /// The blocks checked last, in which no call is repeated.
+    /// The range of blocks that was last checked for repeated calls, and now has none.
     distinct: Range<usize>,
 }
 
@@ -105,7 +105,7 @@ impl<'t> Walk<'t> {
         };
         match kind {
             "tool_call" | "tool_use" | "toolCall" | "tool-call" | "server_tool_use" | "custom_tool_call" => {
-                // The whole call may be under a key of the same name.
+                // The whole call may be under the key `tool_call`.
                 return match members.get_mut("tool_call") {
                     Some(Data::Object(inner)) => self.call(inner, None),
                     _ => self.call(members, None),

@@ -47,8 +47,8 @@ pub(crate) fn records<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>]) -> Records
     records
 }
 
-/// Returns the input or output of a model from the log records of its span or, without any, from its span
-/// events. `None` if there are neither.
+/// Returns the input or output of a model from the log records of its span or, if it has none, from its span
+/// events. `None` if no event has this direction.
 pub(crate) fn said<'s>(
     records: &Records<'s>,
     at: At,
@@ -60,7 +60,7 @@ pub(crate) fn said<'s>(
     } else if direction == Direction::Output {
         Cow::Owned(of_span(span, &[Direction::Output]))
     } else {
-        // The output identifies the answers in the input.
+        // Answers in the input may get their ids from calls in the output.
         let mut events = of_span(span, BOTH);
         pair_events(&mut events);
         Cow::Owned(events)
@@ -127,7 +127,7 @@ fn chat_events<'s>(
     vec![chat_event(speech, members, time)]
 }
 
-/// Returns the direction and role of an event name.
+/// Returns the direction and role of the event with this name.
 fn speech_of(name: &str) -> Option<(Direction, Role)> {
     Some(match name {
         "gen_ai.choice" => (Direction::Output, Role::Agent),
@@ -176,7 +176,7 @@ fn pair_events(events: &mut [ChatEvent<'_>]) {
     pair(events.iter_mut().flat_map(|event| &mut event.blocks));
 }
 
-/// Gives answers without ids the ids of the calls in the message before them, in order.
+/// Gives each answer without an id that of the next unanswered call in the agent's message before it.
 pub(crate) fn pair_by_order(blocks: &mut [Block<'_>]) {
     pair(blocks.iter_mut());
 }

@@ -14,13 +14,13 @@ pub(crate) enum Kind {
     Chain,
 }
 
-/// The name of the tool that a framework makes up for the merged answer of several tools.
+/// ADK's tool name in a span that merges the answers of several tools. The calls have spans of their own.
 const MERGED: &str = "(merged tools)";
 
 /// Attributes with the name of a tool.
 pub(crate) const TOOL_NAMES: &[Attr] = &[Attr::GenAiToolName, Attr::ToolName, Attr::AiToolName];
 
-/// Classifies a span by its attributes, in order, or by its name if no attribute decides.
+/// Classifies a span by its attributes, most reliable first, or by its name if no attribute decides.
 pub(crate) fn kind(span: &Span<'_>) -> Kind {
     let attributes = &span.attributes;
     let tool = attributes.name(Attr::GenAiToolName);
@@ -36,7 +36,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
         return match kind.to_ascii_uppercase().as_str() {
             "TOOL" => Kind::Tool,
             "LLM" => Kind::Model,
-            // Some instrumentations call a tool an agent if its name contains "agent".
+            // Some instrumentations record a tool as an agent if its name contains "agent".
             "AGENT" if attributes.name(Attr::ToolName).is_some() => Kind::Tool,
             // An iteration of LangGraph's prebuilt agent. The agent itself is the enclosing graph.
             "AGENT"
@@ -59,7 +59,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
     if let Some(operation) = attributes.name(Attr::AiOperation) {
         return of_ai_operation(operation);
     }
-    // Some tracers write no kind, but name the span after the tool.
+    // Some tracers record no kind, only the name of the tool.
     if tool.is_some() || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some() {
         return Kind::Tool;
     }
@@ -80,7 +80,8 @@ fn of_operation(operation: &str) -> Option<Kind> {
     })
 }
 
-/// Classifies an AI SDK span. The `generateText` span encloses a model span for each step, and the tool spans.
+/// Classifies an AI SDK span. A `generateText` span is a chain: it encloses the tool spans and a model span for each
+/// step.
 fn of_ai_operation(operation: &str) -> Kind {
     match operation.rsplit('.').next() {
         Some("toolCall") => Kind::Tool,
@@ -135,8 +136,8 @@ pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     (!matches!(name, "" | "agent run" | "invoke_agent")).then_some(name)
 }
 
-/// Returns the name of the agent for which LangGraph runs a span. LangGraph's instrumentation does not nest spans
-/// in agent spans.
+/// Returns the name of the agent for which LangGraph runs a span. Only this name links the two, since LangGraph's
+/// instrumentation does not nest spans in agent spans.
 pub(crate) fn graph_agent<'s>(span: &'s Span<'_>) -> Option<Cow<'s, str>> {
     if let Some(name) = span.attributes.name(Attr::LangGraphAgent) {
         return Some(Cow::Borrowed(name));

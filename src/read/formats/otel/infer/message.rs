@@ -36,9 +36,9 @@ impl Role {
 pub(crate) struct ModelCall<'t> {
     pub(crate) id: Option<Cow<'t, str>>,
     pub(crate) name: Cow<'t, str>,
-    /// JSON, or the text of the model if that is not JSON.
+    /// JSON, or the model's text unchanged if it is not JSON.
     pub(crate) arguments: Content<Cow<'t, str>>,
-    /// The reason why the framework rejected the call, which may be empty; `None` if it did not.
+    /// Why the framework rejected the call (may be empty), or `None` if it did not.
     pub(crate) refused: Option<Cow<'t, str>>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn arguments_of(value: Data<'_>) -> Content<Cow<'_, str>> {
     }
 }
 
-/// Returns the content of an answer.
+/// Returns the content of an answer, which is not recorded if it is missing or masked.
 pub(crate) fn content_of(value: Option<Data<'_>>) -> Content<Data<'_>> {
     match value {
         None => Content::NotRecorded,

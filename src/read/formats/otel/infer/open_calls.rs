@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::request::Request;
 use crate::trace::Digest;
 
-/// The place of a call: its request, and its index in the output.
+/// The index of a request, and of a call in its output.
 pub(crate) type Place = (usize, usize);
 
 /// A lookup key for calls. `true` restricts it to calls without an id.
@@ -16,10 +16,10 @@ pub(crate) enum By<'r> {
     Name(bool, &'r str),
 }
 
-/// The open calls of requests, which are sorted by start.
+/// The open calls of requests, which must be sorted by start.
 pub(crate) struct OpenCalls<'r, 's> {
     requests: &'r [Request<'s>],
-    /// May hold places that were taken.
+    /// May still hold taken places, which are removed when they are next found.
     places: BTreeMap<By<'r>, BTreeSet<Place>>,
     taken: BTreeSet<Place>,
 }
@@ -33,12 +33,12 @@ impl<'r, 's> OpenCalls<'r, 's> {
         self.places.entry(by).or_default().insert(place);
     }
 
-    /// Takes the first open call of the last request that has one and began by this time.
+    /// Takes the first open call of the last request that has one and began at or before this time.
     pub(crate) fn take_latest(&mut self, by: &By<'r>, time: u64) -> Option<Place> {
         let began = self.requests.partition_point(|request| request.start <= time);
         let places = self.places.get_mut(by)?;
         let last = loop {
-            // Clocks may differ between machines: if no such request began by then, take the first.
+            // Clocks may differ between machines: if all such requests began later, take the first.
             let before = places.range(..(began, 0)).next_back();
             let last = *before.or(places.first())?;
             if !self.taken.contains(&last) {

@@ -14,8 +14,8 @@ use super::status::{self, Verdict};
 use super::tree::{At, Tree};
 use crate::trace::{Answer, Content, TextCow, UnknownReason};
 
-/// Returns the call of an action whose answer must be looked for elsewhere. `None` if its spans hold the
-/// result, or if it has no id.
+/// Returns the call of an action if its answer must be found outside its spans. `None` if they hold the
+/// result, or if the call has no id.
 pub(crate) fn wanted<'s>(
     requests: &[Request<'s>],
     action: &Action<'s>,
@@ -32,7 +32,7 @@ pub(crate) fn wanted<'s>(
 /// Finds the outcomes of the actions of a trace.
 pub(crate) struct Outcomes<'t, 's> {
     tree: &'t Tree<'s>,
-    /// The number of requests in each failed step.
+    /// The number of model spans that began within each failed step, which is a chain span with an error status.
     requests: HashMap<At, usize>,
     text_rule: bool,
 }
@@ -161,7 +161,7 @@ fn is_request_within(tree: &Tree<'_>, at: At, step: At) -> bool {
         && tree.ancestors(at).any(|around| around == step)
 }
 
-/// Returns true if a span began within a step. Spans are in the order of their starts.
+/// Returns true if a span began within a step. Spans are sorted by start, so their indexes can be compared.
 fn began_within(tree: &Tree<'_>, at: At, step: At) -> bool {
     let end = tree.span(step).and_then(|step| step.end).unwrap_or(u64::MAX);
     at >= step && tree.span(at).is_some_and(|span| span.start <= end)

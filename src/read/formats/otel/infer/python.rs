@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::model::{Data, Members};
 
-/// Limit on the depth of nesting.
+/// Maximum depth of nesting.
 const MAX_DEPTH: u32 = 64;
 
-/// Limit on the opening parentheses in the name of an enum member, as a search may begin at each of them and
-/// scan the whole name.
+/// Maximum number of opening parentheses in the name of an enum member. A search may begin at each of them and scan
+/// the whole name, which would take quadratic time.
 const MOST_OPENED: u32 = 64;
 
 /// Parses a text as a value.
@@ -75,7 +75,7 @@ impl Reader<'_> {
         rest.is_some()
     }
 
-    /// Reads the items between two characters.
+    /// Reads comma-separated items between two characters.
     fn each(&mut self, ends: [char; 2], mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         let [open, close] = ends;
         self.take(open);
@@ -128,7 +128,7 @@ impl Reader<'_> {
         Some(Data::List(items))
     }
 
-    /// `<Role.TOOL: 'tool'>`
+    /// Parses an enum member, such as `<Role.TOOL: 'tool'>`, as its value. Any other `<…>` becomes null.
     fn member_of_enum(&mut self, depth: u32) -> Option<Data<'static>> {
         let mut opened = 0;
         let colon = self.rest.find(|char: char| {

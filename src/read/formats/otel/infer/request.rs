@@ -71,7 +71,7 @@ impl<'s> Request<'s> {
         let calls = Rc::make_mut(&mut self.calls);
         for block in output {
             match block {
-                // Instrumentation may give the same text or call in two forms.
+                // Instrumentation may record a text or call twice, in two forms, so repetitions are skipped.
                 Block::Text(Role::Agent | Role::Unknown, text) if self.texts.last() != Some(&text) => {
                     self.texts.push(text);
                 }
@@ -115,7 +115,7 @@ pub(crate) fn of_span<'s>(
     request
 }
 
-/// Returns the name of the model that a span names.
+/// Returns the name of the model that responded, or else of the requested one.
 pub(crate) fn model<'s>(attributes: &'s Attributes<'_>) -> Option<&'s str> {
     attributes.first_name(&[Attr::ResponseModel, Attr::RequestModel, Attr::LlmModel, Attr::AiModel])
 }
@@ -171,7 +171,7 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
     is_recorded.then(|| said.unwrap_or_default())
 }
 
-/// Returns the output in the attributes of the AI SDK: a string, which may hold JSON, an object, and calls.
+/// Returns the output in the attributes of the AI SDK: text, an object as JSON, and calls.
 fn ai_output<'s>(attributes: &'s Attributes<'_>) -> Option<Vec<Block<'s>>> {
     let texts = [Attr::AiText, Attr::AiObject].into_iter().filter_map(|name| attributes.name(name));
     let texts = texts.map(|text| Block::Text(Role::Agent, Cow::Borrowed(text)));
@@ -254,7 +254,7 @@ impl<'s> Turns<'s> {
     }
 }
 
-/// Makes requests that only records show: one for each output, with all its choices.
+/// Makes the requests that only log records show. Consecutive outputs are choices of one request.
 pub(crate) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Request<'s>> {
     let mut turns = Turns::new(at);
     for event in events {

@@ -1,4 +1,4 @@
-//! Removes the wrappers of frameworks around results, to make equal answers equal.
+//! Results in tool spans. Removes the wrappers of frameworks, since equal answers must compare equal.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -31,7 +31,7 @@ const APPENDED: &[&str] = &[
     "Please fix your mistakes.",
 ];
 
-/// Marks of a text that may contain one of [`APPENDED`].
+/// Each of [`APPENDED`] contains one of these, so text without them is not searched further.
 const MARKS: [&str; 2] = ["try again", "your mistakes"];
 
 /// The result of a call, without wrappers.
@@ -94,7 +94,7 @@ fn outcome_of_json<'s>(value: &'s Value<'_>) -> Outcome<'s> {
 }
 
 /// Returns true if a text with escapes is certainly not wrapped, not masked and without an appended sentence,
-/// judging by its spelling. Masks are usually spelled without escapes.
+/// judging by its spelling. Masks are spelled without escapes, so they do not get here.
 fn is_bare(text: JsonString<'_>) -> bool {
     static FINDERS: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| MARKS.map(Finder::new));
     let begins_plainly =
@@ -102,7 +102,7 @@ fn is_bare(text: JsonString<'_>) -> bool {
     begins_plainly && text.is_usual() && FINDERS.iter().all(|mark| mark.find(text.inner()).is_none())
 }
 
-/// Returns the result in a value.
+/// Returns the result in a value, without wrappers and appended sentences.
 pub(crate) fn outcome(content: Content<Data<'_>>) -> Outcome<'_> {
     let value = match content {
         Content::Present(value) => value,
@@ -176,7 +176,7 @@ fn wrapped<'s>(value: &Data<'s>, outcome: &mut Outcome<'s>) -> Option<Cow<'s, st
     }
 }
 
-/// Returns the serialized message of a tool, at the depth at which its framework nests it.
+/// Finds the serialized message of a tool, which frameworks nest at different depths.
 fn tool_message<'d, 's>(members: &'d Members<'s>) -> Option<&'d Members<'s>> {
     if members.has("tool_call_id") && members.has("content") {
         return Some(members);
@@ -192,7 +192,7 @@ fn tool_message<'d, 's>(members: &'d Members<'s>) -> Option<&'d Members<'s>> {
     if let Some(output) = members.object("output") {
         return tool_message(output);
     }
-    // A command that carries the message to another graph.
+    // LangGraph's `Command`, which carries the message to another graph.
     let messages = members.object("update")?.get("messages")?.as_list()?;
     messages.iter().rev().find_map(|message| tool_message(message.as_object()?))
 }

@@ -7,7 +7,7 @@ use super::dialects::blocks_of_spread;
 use super::message::{Block, Role};
 use super::model::{Data, Span, Spread};
 
-/// The maximum number of parts of a name. Further parts are ignored.
+/// Maximum number of parts of a name. Further parts are ignored.
 const MAX_DEPTH: usize = 24;
 
 /// Rebuilds messages from the attributes that they are spread over. Text that holds JSON is not parsed.

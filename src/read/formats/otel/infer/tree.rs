@@ -18,7 +18,7 @@ pub(crate) struct Tree<'s> {
     kinds: Vec<Kind>,
     parents: Vec<Option<At>>,
     positions: HashMap<&'s str, At>,
-    /// For each tool span, the innermost span of the same call. For each other span, its own index.
+    /// For each tool span, the innermost tool span that records the same call. For each other span, its own index.
     calls: Vec<At>,
     /// Calls recorded in the spans that enclose tool spans.
     pub(crate) calls_around: CallsAround<'s>,
@@ -29,24 +29,24 @@ pub(crate) struct Tree<'s> {
     is_open: bool,
 }
 
-/// The owner of a span.
+/// The agent that a span belongs to, or the trace itself.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
     /// The trace, outside any agent span.
     Trace,
-    /// The agent of this span, which is the outermost span of that agent.
+    /// The agent whose outermost span this is.
     Agent(At),
     /// An agent that was called by this tool span and has no span of its own.
     Tool(At),
     /// An agent that the framework names in an attribute, with the tool span that called it, if any.
     Named(Option<At>, String),
-    /// The unknown owner above a missing span, by the id of that span.
+    /// Not yet known, because the parent span with this id is missing and may still arrive.
     Below(String),
 }
 
 impl<'s> Tree<'s> {
-    /// Builds the tree of a trace. If the trace is open, missing spans may still arrive. Until they do, it is
-    /// unknown whether the subtrees below two of them belong to the same run.
+    /// Builds the tree of a trace. If the trace is open, missing spans may still arrive. Until then, subtrees with
+    /// different missing parents may or may not belong to the same run.
     pub(crate) fn new(spans: &'s [Span<'s>], is_open: bool) -> Self {
         let positions: HashMap<&str, At> =
             spans.iter().enumerate().map(|(at, span)| (&*span.span_id, at)).collect();
@@ -105,12 +105,12 @@ impl<'s> Tree<'s> {
         self.of_kind(Kind::Tool).filter(|at| self.call_of(*at) == *at)
     }
 
-    /// Returns the innermost tool span of the same call.
+    /// Returns the innermost tool span that records the same call as this one.
     pub(crate) fn call_of(&self, at: At) -> At {
         self.calls.get(at).copied().unwrap_or(at)
     }
 
-    /// Returns all tool spans of a call, innermost first, given its innermost one.
+    /// Returns all tool spans that record a call, innermost first. `call` is the innermost one.
     pub(crate) fn views(&self, call: At) -> Vec<At> {
         let shows = |at: &At| self.kind(*at) == Kind::Chain || self.call_of(*at) == call;
         let around = self.ancestors(call).take_while(shows).filter(|at| self.kind(*at) == Kind::Tool);
@@ -170,6 +170,8 @@ impl<'s> Tree<'s> {
         }
     }
 
+    /// Returns true if two tool spans record the same call: the names are equal, or the outer one ends in `.` and the
+    /// inner one, and the ids are equal if both spans have one.
     fn shows_call_of(&self, outer: At, inner: At) -> bool {
         if self.kind(outer) != Kind::Tool {
             return false;
@@ -190,7 +192,7 @@ impl<'s> Tree<'s> {
         self.kind(at) == Kind::Tool && self.call_of(outer) == self.call_of(at)
     }
 
-    /// Returns the owner of a model or tool span.
+    /// Returns the owner of a model or tool span: the agent that LangGraph names, or else that of the enclosing spans.
     pub(crate) fn owner(&self, at: At) -> Owner {
         if let Some(name) = self.span(at).and_then(kinds::graph_agent) {
             let mut tools = self.ancestors(at).filter(|outer| self.kind(*outer) == Kind::Tool);
@@ -200,8 +202,8 @@ impl<'s> Tree<'s> {
         self.owner_above(at)
     }
 
-    /// Returns the owner that the enclosing spans give to a span. Tool spans of the same call are skipped. The AI SDK
-    /// has no spans of agents, but may name a function in its spans.
+    /// Returns the owner implied by the spans that enclose this one; those that record the same call are skipped. The
+    /// AI SDK emits no agent spans; a function named in its spans stands for the agent.
     fn owner_above(&self, at: At) -> Owner {
         let function = |at: At| self.span(at)?.attributes.name(Attr::AiFunction).map(str::to_owned);
         let (mut name, mut top) = (function(at), at);
@@ -232,7 +234,7 @@ impl<'s> Tree<'s> {
     /// Returns the owner that encloses another one, or `None` if nothing encloses it.
     pub(crate) fn owner_around(&self, owner: &Owner) -> Option<Owner> {
         match owner {
-            // The calling agent owns the call.
+            // An agent below a tool span is enclosed by the agent that made that call.
             Owner::Agent(at) => Some(match self.owner_above(*at) {
                 Owner::Tool(tool) => self.owner(tool),
                 owner => owner,

@@ -173,12 +173,12 @@ pub(crate) type Content<'r> = Vec<(&'r str, Option<Cow<'r, str>>)>;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Attributes<'a> {
     entries: Vec<(Key<'a>, Value<'a>)>,
-    /// A bit for each [`Attr`] that is present. Many names are looked up, and few are present.
+    /// A bit for each [`Attr`] that is present. Few of the names that are looked up are, so most look-ups end here.
     names: u128,
 }
 
 impl<'a> Attributes<'a> {
-    /// Initial capacity.
+    /// Initial capacity, which saves most reallocations.
     const ROOM: usize = 12;
 
     /// Adds an attribute, unless its value is null. If a name is added more than once, its last value counts.
@@ -253,7 +253,7 @@ impl<'a> Attributes<'a> {
     pub(crate) fn into_owned(self) -> Attributes<'static> {
         let own = self.entries.into_iter().map(|(key, value)| (key.into_owned(), value.into_owned()));
         let mut entries: Vec<_> = own.collect();
-        // The memory of owned attributes is counted, so none is kept in reserve.
+        // The estimate of memory counts the entries, so keep no spare capacity.
         entries.shrink_to_fit();
         Attributes { entries, names: self.names }
     }

@@ -8,10 +8,10 @@ use super::span::{LogRecord, Span};
 use crate::json::{Fault, Json, Read};
 use crate::read::runs::Runs;
 
-/// The maximum number of errors kept for an input.
+/// Maximum number of errors kept per input.
 const MOST_FAULTS: usize = 100;
 
-/// Spans and log records of inputs that belong together.
+/// Spans and log records of one input, or of several that are joined.
 #[derive(Debug, Default)]
 pub(crate) struct Collection<'a> {
     pub(crate) traces: BTreeMap<String, Bundle<'a>>,
@@ -32,7 +32,7 @@ pub(crate) struct Bundle<'a> {
 }
 
 impl<'a> Collection<'a> {
-    /// Adds a span. Spans may come in any order. A span without a trace id or a span id is skipped.
+    /// Adds a span. Spans may come in any order. One without a trace id or a span id is skipped and reported.
     pub(crate) fn push_span(&mut self, mut span: Span<'a>) {
         if span.trace_id.is_empty() || span.span_id.is_empty() {
             return self.pass_over("spans without ids");
@@ -54,8 +54,8 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// Adds a log record. Records may come in any order. A record without a trace id, or one that is not an
-    /// event of a conversation, is skipped.
+    /// Adds a log record. Records may come in any order. One without a trace id, or one that is not an event of a
+    /// conversation, is skipped and reported.
     pub(crate) fn push_log(&mut self, mut log: LogRecord<'a>) {
         if log.trace_id.is_empty() {
             return self.pass_over("log records without a trace id");
@@ -77,7 +77,7 @@ impl<'a> Collection<'a> {
         if self.faults.len() < MOST_FAULTS { self.faults.push(fault) } else { self.more_faults += 1 }
     }
 
-    /// Reads one item. An item of the wrong shape is skipped and reported.
+    /// Reads one item. An item of the wrong shape is skipped and reported; invalid JSON is an error.
     pub(crate) fn contained(
         &mut self,
         json: &mut Json<'a>,

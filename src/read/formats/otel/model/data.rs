@@ -25,13 +25,13 @@ pub(crate) enum Data<'t> {
 pub(crate) struct Members<'t>(Vec<(Cow<'t, str>, Data<'t>)>);
 
 impl<'t> Data<'t> {
-    /// Parses a text that is a JSON list or object.
+    /// Parses a text that is a JSON list or object. Returns `None` for any other text.
     pub(crate) fn of_text(text: &'t str) -> Option<Self> {
         let trimmed = text.trim_start();
         if !trimmed.starts_with(['{', '[']) {
             return None;
         }
-        // As in serde, one level fewer is allowed than in the JSON reader.
+        // serde allows one level fewer than the JSON reader, and so does this.
         let mut json = Json::starting_at(trimmed.as_bytes(), 0, 1);
         let data = Self::read(&mut json).ok()?;
         json.peek_byte().is_none().then_some(data)
@@ -45,7 +45,6 @@ impl<'t> Data<'t> {
         }
     }
 
-    /// Reads the next value.
     pub(crate) fn read(json: &mut Json<'t>) -> Read<Self> {
         Ok(match json.kind()? {
             Kind::Null => json.null().map(|_| Self::Null)?,
@@ -70,7 +69,7 @@ impl<'t> Data<'t> {
         }
     }
 
-    /// Returns a non-negative integer; `3.0` is 3.
+    /// Returns the value if it is a non-negative integer, such as `3` or `3.0`.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -139,7 +138,7 @@ fn number(json: &mut Json<'_>) -> Read<Number> {
     let number = json.number()?;
     let spelling = json.since(start);
     match number {
-        // serde reads `-0` as a float.
+        // serde reads `-0` as a float, and does so below.
         json::Number::Integer(0) if spelling != b"0" => {}
         json::Number::Integer(integer) => {
             if let Ok(integer) = i64::try_from(integer) {
@@ -160,7 +159,7 @@ impl<'t> Members<'t> {
         self.get(key).is_some()
     }
 
-    /// Returns true if a member is `true`.
+    /// Returns true if the value of a key is `true`.
     pub(crate) fn flag(&self, key: &str) -> bool {
         self.get(key) == Some(&Data::Bool(true))
     }
@@ -175,7 +174,6 @@ impl<'t> Members<'t> {
         self.get(key)?.as_text()
     }
 
-    /// Removes and returns the value of a key.
     pub(crate) fn remove(&mut self, key: &str) -> Option<Data<'t>> {
         let at = self.0.iter().position(|(name, _)| name == key)?;
         Some(self.0.remove(at).1)

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Attributes, Data, Key, LogRecord, Span, SpanEvent, Value};
 
-/// Overhead of an allocation, in bytes.
+/// Assumed overhead of an allocation, in bytes.
 const ALLOCATION: usize = 16;
 
 /// Returns the bytes that a text allocates.

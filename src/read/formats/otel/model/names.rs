@@ -1,4 +1,4 @@
-//! The names of the attributes that the reader keeps.
+//! The names of the attributes that are kept. Decoding drops all others.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::json::{Escapes, JsonString};
 use crate::trace::TextMap;
 
-/// Declares the names, each once.
+/// Declares a variant of `Attr` for each name.
 macro_rules! names {
     ($($name:ident = $text:literal,)*) => {
         /// The name of an attribute.
@@ -137,8 +137,8 @@ pub(crate) enum Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// Returns the key of a name, or `None` if attributes of this name are not kept: definitions of tools and
-    /// bookkeeping of frameworks make up most of a span.
+    /// Returns the key of a name, or `None` if attributes with this name are dropped. Those are most of a span:
+    /// definitions of tools, and bookkeeping of frameworks.
     pub(crate) fn of(name: Cow<'a, str>) -> Option<Self> {
         let known = Attr::find(name.as_bytes()).map(Self::Known);
         known.or_else(|| is_part(name.as_bytes()).then_some(Self::Part(name)))
@@ -172,7 +172,7 @@ fn is_part(name: &[u8]) -> bool {
     Spread::ALL.iter().any(|spread| name.starts_with(spread.prefix().as_bytes()))
 }
 
-/// Each name has a bit in a set of names.
+/// Each name needs a bit of its own in a set of names.
 const _: () = assert!(Attr::ALL.len() <= u128::BITS as usize);
 
 impl Attr {

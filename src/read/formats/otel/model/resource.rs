@@ -8,13 +8,13 @@ use super::{Data, Value};
 /// The attributes of a sender as strings, shared by its spans. `None` if it has none.
 pub(crate) type Resource = Option<Arc<BTreeMap<String, String>>>;
 
-/// Limits: the number of attributes, and the bytes of a name and of a value.
+/// Maximum number of attributes, of bytes in a name, and of bytes in a value.
 const MOST: (usize, usize, usize) = (16, 64, 256);
 
 /// Prefixes of attributes that describe the process or the SDK rather than the service.
 const NOT_KEPT: [&str; 2] = ["process.", "telemetry."];
 
-/// Adds an attribute. Leaves it out if it exceeds a limit, begins with a prefix in [`NOT_KEPT`], or is not a
+/// Adds an attribute, unless it exceeds a limit, its name begins with a prefix in [`NOT_KEPT`], or its value is not a
 /// text, an integer or a boolean.
 pub(crate) fn add(to: &mut Resource, key: &str, value: &Value<'_>) {
     let text = match value {

@@ -49,7 +49,7 @@ pub(crate) struct SpanEvent<'a> {
     pub(crate) attributes: Attributes<'a>,
 }
 
-/// The flags of a span whose parent is in another process.
+/// The flags of a span whose parent is in another process: 0x100 if that is known, and 0x200 if it is so.
 const REMOTE: u64 = 0x300;
 
 /// Returns true if these flags say that the parent is in another process.
@@ -96,7 +96,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Span<'_> {
-    /// Returns the id of the span, if it is valid by the standard.
+    /// Returns the id of the span, if it has the form that OpenTelemetry requires.
     pub(crate) fn own_id(&self) -> Option<SpanId> {
         self.span_id.parse().ok()
     }
@@ -128,8 +128,8 @@ impl Span<'_> {
         }
     }
 
-    /// Compares two spans of one id by completeness: by end, where a missing end is least, then by status, then
-    /// by the numbers of attributes and events. Other fields only make the choice independent of input order.
+    /// Compares two spans with the same id by completeness: by end, where a missing end is least, then by status,
+    /// then by the number of attributes and of events. Other fields only make the choice independent of input order.
     fn by_content(&self, other: &Self) -> Ordering {
         let key = |span: &Self| (span.end, span.status, span.attributes.len(), span.events.len(), span.start);
         key(self).cmp(&key(other)).then_with(|| self.content().cmp(&other.content()))
@@ -182,8 +182,7 @@ pub(crate) fn put_in_order(spans: &mut Vec<Span<'_>>, logs: &mut Vec<LogRecord<'
     records_in_order(logs);
 }
 
-/// Sorts spans by start and id, and keeps only the most complete span of each id. The input order does not
-/// matter.
+/// Sorts spans by start and id, and keeps only the most complete span with each id, whatever the input order.
 fn spans_in_order(spans: &mut Vec<Span<'_>>) {
     let mut ids: Vec<&str> = spans.iter().map(|span| &*span.span_id).collect();
     ids.sort_unstable();
@@ -195,7 +194,7 @@ fn spans_in_order(spans: &mut Vec<Span<'_>>) {
 }
 
 /// Sorts log records by time and span, and drops duplicates. Records of the same time and span keep their
-/// order; if they have no time, all are kept.
+/// order. Those without a time are all kept, since equal ones may be different events.
 fn records_in_order(records: &mut Vec<LogRecord<'_>>) {
     records.sort_by(|a, b| a.time.cmp(&b.time).then_with(|| a.span_id.cmp(&b.span_id)));
     let mut keep = Vec::with_capacity(records.len());
@@ -219,7 +218,7 @@ fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
 /// Normalizes an id. Hex digits, with or without `0x`, and padded base64 of 8 or 16 bytes become lower-case
 /// hex. Any other text is trimmed. `None` if the id is empty or zero.
 pub(crate) fn id(text: Cow<'_, str>) -> Option<Cow<'_, str>> {
-    // The usual spelling. Checking every byte is faster than stopping at the first other one.
+    // Most ids are lower-case hex already. Checking every byte is faster than stopping at the first other one.
     let (usual, zeros) = text.bytes().fold((true, true), |(usual, zeros), byte| {
         let is_digit = byte.wrapping_sub(b'0') < 10 || byte.wrapping_sub(b'a') < 6;
         (usual & is_digit, zeros && byte == b'0')
