@@ -93,7 +93,7 @@ impl<'a> Json<'a> {
             return Ok(Number::Integer(integer));
         }
         match spelling.parse::<f64>() {
-            Ok(value) if !value.is_finite() => Err(Fault::syntax(start, "a number is too large")),
+            Ok(value) if !value.is_finite() => Err(Fault::syntax(start, "the number does not fit a double")),
             Ok(value) if float => Ok(Number::Float(value)),
             _ => Ok(Number::Large(spelling)),
         }

@@ -132,7 +132,7 @@ impl Text<'_> {
             Some(b'-' | b'0'..=b'9') => {
                 let (end, float) = number_end(self.bytes, at)?;
                 if STRICT && is_beyond_double(self.bytes.get(at..end).unwrap_or_default(), float) {
-                    return Err(Fault::syntax(at, "a number is too large"));
+                    return Err(Fault::syntax(at, "the number does not fit a double"));
                 }
                 Ok(end)
             }
@@ -242,7 +242,7 @@ pub(super) fn long_extent<const STRICT: bool>(
 
 #[cold]
 fn too_deep(at: usize) -> Fault {
-    Fault::syntax(at, "nested too deeply")
+    Fault::syntax(at, "nested more than 128 levels deep")
 }
 
 /// Returns true if a number is too large for a double. Only long numbers and those with an exponent can be, so

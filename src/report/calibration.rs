@@ -78,7 +78,7 @@ fn sweep_chart(sweep: &Sweep) -> Chart {
     ];
     let places = sweep.points.iter().map(place);
     let lines = LineChart::new(sweep.parameter, "F1, precision, recall", places, lines);
-    let caption = "F1, precision and recall, with their values at the last place.";
+    let caption = "F1, precision and recall; the legend shows the last value of each.";
     Chart::new(format!("{} over {}", sweep.detector, sweep.parameter), caption, lines)
 }
 

@@ -168,7 +168,7 @@ fn outcomes(comparison: &Comparison) -> Table {
         Cell::of(paired.p.filter(|_| paired.first_only + paired.second_only > 0), Cell::P)
     })
     .noted(format!(
-        "{} and {} runs have no partner. p (--full): McNemar's exact test, which takes pairs of one task for independent.",
+        "{} and {} runs are unpaired. p (--full): McNemar's exact test, which treats pairs of one task as independent.",
         comparison.first.counted.saturating_sub(pairs),
         comparison.second.counted.saturating_sub(pairs),
     ))

@@ -150,10 +150,10 @@ fn funnel_chart(reflection: &Reflection) -> Chart {
 pub fn proximity_document(found: &[Proximity]) -> Document {
     let table = Table::of("proximity", "Signals and the failures under test", found)
         .column("pair", |pair| Cell::text(&pair.id))
-        .column("why=why not", |pair| Cell::Text(pair.why.map_or_else(String::new, |why| why.to_string())))
+        .column("why=reason", |pair| Cell::Text(pair.why.map_or_else(String::new, |why| why.to_string())))
         .column("proximity #", |pair| Cell::of(pair.proximity, |proximity| Cell::Count(proximity.into())))
         .table();
-    Document::of("How close signals are", [], [table])
+    Document::of("Proximity of signals", [], [table])
 }
 
 /// Returns the agreement between two annotators as a document.

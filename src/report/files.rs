@@ -116,8 +116,8 @@ const LISTED: usize = 200;
 pub(super) fn unread_table(files: &Files) -> Table {
     let mut table = Table::new(
         "unread",
-        "Files that could not be read whole",
-        &["file | runs=runs read # | errors # | reason=the first of them"],
+        "Files that could not be read completely",
+        &["file | runs=runs read # | errors # | reason=first error"],
     );
     let mut row = |path: &Path, runs: Option<u64>, errors: u64, first: Option<&str>| {
         let path = path_text(path.as_os_str());
@@ -139,7 +139,7 @@ pub(super) fn unread_table(files: &Files) -> Table {
     table.rows.truncate(LISTED);
     let more = unread(files).saturating_sub(table.rows.len() as u64);
     if more > 0 {
-        table.note(format!("{} more could not be read whole.", counted(more, "file")));
+        table.note(format!("{} more could not be read completely.", counted(more, "file")));
     }
     table
 }

@@ -192,7 +192,7 @@ pub(super) fn heat(markup: &mut Markup, chart: &HeatChart) -> f64 {
     const TOP: f64 = 36.0;
     let columns = count(chart.names.len().max(1));
     let cell = ((WIDTH - MARGIN - LEFT) / columns).min(30.0);
-    label(markup, "start", (LEFT, 12.0), "next event, numbered as the rows");
+    label(markup, "start", (LEFT, 12.0), "next event (numbers as in the rows)");
     for (row, name) in chart.names.iter().enumerate() {
         let middle = TOP + cell * (count(row) + 0.5);
         note(markup, "middle", (LEFT + cell * (count(row) + 0.5), TOP - 6.0), &(row + 1).to_string());

@@ -153,7 +153,7 @@ fn means(comparison: &Comparison) -> Table {
         .column("discordant_pairs=changes #", |(_, one)| Cell::Count(one.discordant_pairs))
         .noted(
             "Kendall's tau-b is of fresh against recovery rates; changes are pairs of models that \
-             change places.",
+             swap ranks.",
         )
 }
 
@@ -200,7 +200,7 @@ pub fn selection_document(selection: &Selection) -> Document {
 #[must_use]
 pub fn replay_document(files: &[(String, Replay)]) -> Document {
     let commands = files.iter().flat_map(|(file, replay)| replay.commands.iter().map(move |one| (file, one)));
-    let mut table = Table::of("commands", "Commands to type again", commands)
+    let mut table = Table::of("commands", "Commands to replay", commands)
         .column("file", |(file, _)| Cell::text(*file))
         .column("keystrokes", |(_, one)| Cell::Text(format!("{:?}", one.keystrokes)))
         .column("note", |(_, one)| Cell::text(if one.interrupted { "interrupted" } else { "" }))
@@ -210,7 +210,7 @@ pub fn replay_document(files: &[(String, Replay)]) -> Document {
     for (file, Replay { commands, interactions, .. }) in files {
         table.note(format!("{file}: {} commands, {interactions} interactions.", commands.len()));
     }
-    Document::of("Commands to type again", [], [table])
+    Document::of("Commands to replay", [], [table])
 }
 
 /// Returns the sizes of transcripts as a document.

@@ -88,7 +88,7 @@ pub fn summed_document(summed: &SummedReplication, pass_k: bool) -> Document {
     let different = summed.different_contents;
     let about = if different.exact { "" } else { "about " };
     document.section("Result").warning(format!(
-        "there are more runs than are kept one by one. All of them count, with {about}{} different contents; which of \
+        "there are more runs than are kept individually. All of them count, with {about}{} different contents; which of \
          them were recorded twice is not known. Tests, ranks and tables by groups need the runs.",
         different.count
     ));

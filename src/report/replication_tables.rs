@@ -161,7 +161,7 @@ pub(super) fn intervals(analysis: &ReplicationAnalysis) -> Table {
         })
         .grouped()
         .noted(
-            "independent: Fisher's interval, which takes runs for independent. The others are \
+            "independent: Fisher's interval, which treats runs as independent. The others are \
              percentile intervals, widened for the number of clusters; BCa: bias-corrected and \
              accelerated. With fewer than 20 clusters they are doubtful; with fewer than 5, or if \
              1% of the resamples are undefined, there is none.",

@@ -20,7 +20,7 @@ pub(super) fn pass_k_table(groups: &[PassK]) -> Table {
     }
     table
         .grouped()
-        .noted("infra, no task: runs left out, as they ended in an infrastructure error or name no task.")
+        .noted("infra, no task: runs omitted because they ended in an infrastructure error or name no task.")
 }
 
 /// Returns a table with one row for each run of a replication.

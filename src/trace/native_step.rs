@@ -132,9 +132,9 @@ impl WireStep {
     pub(crate) fn input(&self) -> Result<StepInput<'_>> {
         let mut input = match (&self.text, &self.name) {
             (Some(text), None) => {
-                let actor = self.actor.ok_or_else(|| Error::trace("a message has no `actor`"))?;
+                let actor = self.actor.ok_or_else(|| Error::trace("a message must have an `actor`"))?;
                 if self.has_action_fields() {
-                    return Err(Error::trace("a message has fields of an action"));
+                    return Err(Error::trace("a message must not have fields of an action"));
                 }
                 StepInput::message(actor, text.as_str())
             }

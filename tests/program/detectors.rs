@@ -220,7 +220,7 @@ fn the_page_of_check_lists_what_was_not_read_and_the_worst_model_first() {
     assert_eq!(err.lines().count(), 2, "{err}");
     let html = folder.text("page.html");
     assert!(html.contains("Not read completely: 2 files"), "{html}");
-    let unread = html.split_once(">Files that could not be read whole<").unwrap().1;
+    let unread = html.split_once(">Files that could not be read completely<").unwrap().1;
     let rows: Vec<&str> = unread.split("<tr>").skip(2).collect();
     assert_eq!(rows.len(), 2, "{unread}");
     let starts = |row: &str, path: &str, runs: u64, reason: &str| {

@@ -366,7 +366,7 @@ fn merging_prints_what_one_replication_prints() {
         let paths: Vec<&str> = states.iter().map(String::as_str).collect();
         assert_eq!(with(&paths, &outputs("merged")), one);
         assert_eq!(
-            one.replace('\n', " ").contains("more runs than are kept one by one"),
+            one.replace('\n', " ").contains("more runs than are kept individually"),
             exact == "100",
             "{one}"
         );

@@ -196,10 +196,10 @@ fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Fa
 /// Prints an entry, its trace, and why its detector gave its verdict.
 fn explain(set: &GoldenSet, detectors: &[Arc<dyn Detector>], id: &str) -> Result<u8, common::Failure> {
     let entry = set.entries().iter().find(|entry| entry.id == id);
-    let entry = entry.ok_or_else(|| format!("there is no entry `{id}`"))?;
+    let entry = entry.ok_or_else(|| format!("unknown entry `{id}`"))?;
     let detector = detectors.iter().find(|detector| detector.id() == entry.detector);
     let detector =
-        detector.ok_or_else(|| format!("`{id}` tests {0}; ask for it by --detectors {0}", entry.detector))?;
+        detector.ok_or_else(|| format!("`{id}` is an entry of {0}; add --detectors {0}", entry.detector))?;
     let verdict = detector.detect(&entry.trace);
     let place = entry.range.map_or_else(String::new, |(first, last)| format!(", steps {first}–{last}"));
     let width = common::width();

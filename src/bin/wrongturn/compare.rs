@@ -16,7 +16,7 @@ use crate::common::tables::TableFiles;
 use clap::Parser;
 use serde_json::Value;
 use wrongturn::{
-    Registry, Scanner,
+    Detector, Registry, Scanner,
     compare::{ComparedRun, Comparison, DetectorComparison, PairedOutcomes},
     detect::{Preset, at_least},
     report::{comparison_document, why_unshared},
@@ -33,7 +33,7 @@ const MODELS_TOLD: usize = 20;
 #[command(after_help = common::notes(
     "files or directories of runs of any format, one for each agent; without any, two of the bundled scripted policies. \
      To compare two models in one directory, name it twice: compare runs/ runs/ --first-model A --second-model B.",
-    "tables on standard output, and files where they are asked for. No output replaces an input.",
+    "tables on standard output, and the requested files. No output replaces an input.",
     "wrongturn compare --html report.html --markdown report.md",
 ))]
 pub(crate) struct Arguments {
@@ -84,7 +84,7 @@ pub(crate) struct Gate {
     /// File or directory of the earlier runs
     #[arg(long, value_name = "OLD")]
     against: PathBuf,
-    /// Detectors that the gate checks (not opt-in ones), separated by commas; default: all
+    /// Detectors that the gate checks, separated by commas; default: all but the opt-in ones
     #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Fail on p-values below this
@@ -107,7 +107,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         [arguments.first.clone().unwrap_or_else(bundled), arguments.second.clone().unwrap_or_else(bundled)];
     let resampling = arguments.resampling.options();
     let scan = &arguments.scan;
-    scan.compare(&paths, &models, arguments.actors, true, &resampling, |comparison| {
+    let detectors = Registry::default().build(&[], Preset::Default, arguments.actors, &Value::Null)?;
+    scan.compare(&paths, &models, detectors, true, &resampling, |comparison| {
         let document = comparison_document(comparison);
         arguments.files.report(&document, comparison, arguments.full)?;
         Ok(0)
@@ -118,12 +119,11 @@ pub(crate) fn gate(arguments: &Gate) -> Result<u8, common::Failure> {
     // The intervals of rates are not shown, so one resample is enough.
     let resampling = Resampling { resamples: 1, ..Resampling::default() };
     let paths = [arguments.against.clone(), arguments.new.clone()];
-    arguments.scan.compare(&paths, &[None, None], Actors::Agent, false, &resampling, |comparison| {
+    let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
+    let detectors = Registry::default().build(&ids, Preset::Default, Actors::Agent, &Value::Null)?;
+    arguments.scan.compare(&paths, &[None, None], detectors, false, &resampling, |comparison| {
         let (mut text, mut status) = (String::new(), 0);
         for DetectorComparison { detector, paired, .. } in &comparison.detectors {
-            if !arguments.detectors.is_empty() && !arguments.detectors.contains(detector) {
-                continue;
-            }
             let PairedOutcomes { both, first_only, second_only, neither, .. } = *paired;
             let p = paired.p.unwrap_or(1.0);
             let is_worse = second_only > first_only && p < arguments.alpha;
@@ -144,7 +144,7 @@ impl Scan {
         &self,
         paths: &[PathBuf; 2],
         models: &[Option<String>; 2],
-        actors: Actors,
+        detectors: Vec<Arc<dyn Detector>>,
         fingerprints: bool,
         resampling: &Resampling,
         show: impl FnOnce(&Comparison) -> Result<u8, common::Failure>,
@@ -153,7 +153,6 @@ impl Scan {
         let Scanning { metadata, threads, .. } = &self.scanning;
         let options = ScanOptions { fingerprints, ..self.scanning.options()? };
         let run_table = options.run_table.clone();
-        let detectors = Registry::default().build(&[], Preset::Default, actors, &Value::Null)?;
         let scanner = Scanner::new(at_least(detectors, self.surety.min_confidence), options)?;
         let mut inputs = Inputs::default();
         let mut side = |path: &PathBuf, model: &Option<String>| -> Result<_, common::Failure> {

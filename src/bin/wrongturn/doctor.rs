@@ -119,11 +119,11 @@ impl Kind {
             ),
             Self::NoObservations => (
                 "calls without recorded answers",
-                "Rules that compare answers see less. Turn on the recording of content.",
+                "Rules that compare answers miss findings. Turn on the recording of content.",
             ),
             Self::UnknownStatus(reason) => {
                 let title = format!("calls of unknown status ({reason})");
-                return (title.into(), "Neither a success nor a failure is counted for them.");
+                return (title.into(), "They count neither as successes nor as failures.");
             }
             Self::StatusOfText => (
                 "failures known only by their text",
@@ -229,9 +229,7 @@ impl Diagnosis {
             let (title, remedy) = kind.texts();
             let line = format!("{title}: {}{share}{files}", problem.count);
             text += &format!("\n{}\n", terminal::wrapped(&line, width, 2));
-            if !remedy.is_empty() {
-                text += &format!("  {}\n", terminal::wrapped(remedy, width - 2, 2));
-            }
+            text += &format!("  {}\n", terminal::wrapped(remedy, width - 2, 2));
             if *kind == Kind::Skipped {
                 let mut kinds: Vec<_> =
                     self.skipped.iter().map(|(kind, count)| (Reverse(count), kind)).collect();

@@ -106,7 +106,7 @@ pub(crate) fn detectors(arguments: &Detectors) -> Result<u8, Failure> {
     } else if let Some(info) = asked {
         common::print(&page(info, arguments)?)?;
     } else {
-        let opt_in = |info: &DetectorInfo| if info.opt_in { " (runs only if named)" } else { "" };
+        let opt_in = |info: &DetectorInfo| if info.opt_in { " (runs only if selected)" } else { "" };
         let summaries: Vec<String> =
             ALL.iter().map(|info| format!("{}{}", info.summary, opt_in(info))).collect();
         let rows = ALL.iter().zip(&summaries).map(|(info, summary)| (info.id, summary.as_str()));

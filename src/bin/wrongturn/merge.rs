@@ -19,7 +19,7 @@ use wrongturn::merge::{PartialContent, PartialState};
 #[command(after_help = common::notes(
     "states that `check --partial` or `replicate --partial` wrote, all of one kind and with the same options. A part \
      that comes twice counts once.",
-    "what one process prints over all inputs, with the options of the states, and files where they are asked for.",
+    "what one process prints over all inputs, with the options of the states, and the requested files.",
     "wrongturn merge parts/ --html report.html",
 ))]
 pub(crate) struct Arguments {

@@ -27,7 +27,7 @@ use wrongturn::{
 #[derive(Parser)]
 #[command(after_help = common::notes(
     "tau2-bench result files, or with --group-by runs of any format; without any, the bundled runs of scripted policies.",
-    "tables on standard output, and files where they are asked for. No output replaces an input.",
+    "tables on standard output, and the requested files. No output replaces an input.",
     "wrongturn replicate golden/tau2 --html report.html --chart forest.svg",
 ))]
 pub(crate) struct Arguments {

@@ -58,7 +58,7 @@ impl<'a> Sessions<'a> {
         self.last.clone_from(&session);
         let part = line.is_sidechain.then(|| self.part(&mut line));
         if line.is_skipped {
-            return runs.pass_over("lines that the program wrote for itself", 1);
+            return runs.pass_over("internal lines of Claude Code", 1);
         }
         let session = self.open.get((session, part), Session::new);
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {

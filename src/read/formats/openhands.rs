@@ -203,7 +203,7 @@ impl<'a> Log<'a> {
             }
             // A call that OpenHands could not parse has no event of its own, only this error.
             _ if observation == "error" => self.run.answer_with(None, event.answer()),
-            _ => self.run.pass_over("observations that no call caused", 1),
+            _ => self.run.pass_over("observations without a known call", 1),
         }
     }
 

@@ -134,7 +134,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     };
     let (copies, placed): (Vec<_>, Vec<_>) =
         lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
-    main.run.pass_over("copies of messages", copies.len() as u64);
+    main.run.pass_over("repeated copies of messages", copies.len() as u64);
     let is_request = |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("user");
     let answered = placed.iter().filter(|(line, _)| line.has("message") && !is_request(line));
     let answered: BTreeSet<usize> = answered.filter_map(|(_, root)| *root).collect();

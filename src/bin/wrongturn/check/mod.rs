@@ -165,7 +165,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     streams.into_iter().try_for_each(Stream::finish)?;
     if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
         baseline.write(path)?;
-        common::note(&format!("note: {} now holds the known findings", path.display()));
+        common::note(&format!("note: wrote the known findings to {}", path.display()));
     }
     let draw = |flagged: FlaggedRuns| {
         if reading.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
@@ -186,7 +186,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let mut more = groups.map(|groups| groups.render()).unwrap_or_default();
         if suppressed > 0 {
             more += &format!(
-                "{} left out (--baseline).\n",
+                "{} ignored (--baseline).\n",
                 common::findings::counted(suppressed, "known finding")
             );
         }

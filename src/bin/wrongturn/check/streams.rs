@@ -97,7 +97,7 @@ impl OutputFormat {
     /// Derives the format from the name of a file.
     fn of_path(path: &Path) -> Result<Self, String> {
         if path == Path::new("-") {
-            return Err("`-` is not a file: --output-format sets what standard output gets".to_owned());
+            return Err("`-` is standard output: set its format with --output-format".to_owned());
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let fits = |(ending, _): &&(&str, Self)| name.ends_with(ending);

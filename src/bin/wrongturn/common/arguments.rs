@@ -98,7 +98,7 @@ impl Metadata {
         let (rows, runs) = (table.unmatched_rows(), table.unmatched_runs());
         if rows + runs > 0 {
             let path = path.display();
-            note(&format!("note: {path}: rows that match no run: {rows}; runs that match no row: {runs}"));
+            note(&format!("note: {path}: {rows} rows match no run; {runs} runs match no row"));
         }
     }
 }

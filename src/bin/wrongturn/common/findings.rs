@@ -128,10 +128,8 @@ fn totals(part: &ScanPart, width: usize) -> String {
     }
     let [_, some, none] = part.files.read_counts();
     if some + none > 0 {
-        text += &format!(
-            " Not read, or not whole: {} (`wrongturn doctor` lists why).",
-            counted(some + none, "file")
-        );
+        text +=
+            &format!(" Not read in full: {} (`wrongturn doctor` lists why).", counted(some + none, "file"));
     }
     wrapped(&text, width, 0) + "\n"
 }

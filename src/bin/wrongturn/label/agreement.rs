@@ -48,8 +48,10 @@ pub(crate) fn compare(first: &Path, second: &Path) -> Result<u8, Failure> {
         };
     }
     if only > 0 || two.len() > both {
-        text +=
-            &format!("read by only one reader: {only} by the first, {} by the second\n", two.len() - both);
+        text += &format!(
+            "labelled by only one reader: {only} by the first, {} by the second\n",
+            two.len() - both
+        );
     }
     print(&format!("{text}{disagreements}"))?;
     Ok(0)

@@ -148,7 +148,7 @@ fn of_cells(key: &str, cells: &Cells, known: &[&str]) -> Result<Option<Labelled>
         return Err("difficulty is missing: expected easy, medium or hard".to_owned());
     }
     let description = text(cells, "description", "a sentence")?;
-    let place = |name| text(cells, name, "the text that the sheet came with");
+    let place = |name| text(cells, name, "the original text of the sheet");
     let row =
         || Ok::<_, String>(RowOf { file: place("file")?, run: place("run")?, digest: place("digest")? });
     let row = is_row.then(row).transpose()?;

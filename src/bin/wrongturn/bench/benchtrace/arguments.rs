@@ -189,6 +189,6 @@ pub(super) enum Predictor {
 fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("it must be a number from 0 to 1".to_owned()),
+        _ => Err(format!("expected a number from 0 to 1, got `{text}`")),
     }
 }

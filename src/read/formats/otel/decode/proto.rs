@@ -32,7 +32,7 @@ pub(super) fn take(bytes: &[u8], into: &mut Collection<'_>) -> Result<()> {
                 take_spans(request, into);
                 return Ok(());
             }
-            Error::new(ErrorKind::Format, "the request holds no spans with ids")
+            Error::new(ErrorKind::Format, "expected spans with ids of 16 and 8 bytes, found none")
         }
         Err(error) => {
             Error::new(ErrorKind::Syntax, format!("the request with spans cannot be read: {error}"))
