@@ -66,7 +66,7 @@ pub mod detectors {}
 /// - [`TraceAssembler`](crate::TraceAssembler), [`AssemblerOptions`](crate::live::AssemblerOptions),
 ///   [`LiveEvent`](crate::live::LiveEvent), [`SpanBatch`](crate::read::SpanBatch): spans.
 /// - [`EventContext`](crate::export::EventContext), [`otlp_json`](crate::export::otlp_json): evaluation events.
-/// - [`operations`](crate::guide::operations): the collector as a service.
+/// - [`operations`]: the collector as a service.
 pub mod embedding {}
 
 #[expect(

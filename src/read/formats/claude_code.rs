@@ -131,8 +131,7 @@ impl<'a> Session<'a> {
         let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
         if let Some(text) = line.text.filter(|text| !is_local(text.text())) {
             let is_of_harness = |start: &&str| text.text().starts_with(start);
-            let by_harness = line.by_harness || OF_HARNESS.iter().any(is_of_harness);
-            let actor = if by_harness { Actor::Environment } else { Actor::User };
+            let actor = if OF_HARNESS.iter().any(is_of_harness) { Actor::Environment } else { line.writer };
             self.run.steps.message_at(actor, turn, text, line.time);
         }
         for block in line.blocks.into_iter().filter(|block| !block.is_call) {

@@ -4,7 +4,6 @@ use super::chat_content::{Block, Body};
 use super::prelude::*;
 
 /// The members of a line, whatever its type.
-#[derive(Default)]
 pub(in crate::read) struct Line<'a> {
     kind: Option<Cow<'a, str>>,
     /// `None` if it is from neither the assistant nor the user.
@@ -17,8 +16,8 @@ pub(in crate::read) struct Line<'a> {
     pub(in crate::read) is_sidechain: bool,
     /// True if the program wrote the line for itself.
     pub(in crate::read) is_skipped: bool,
-    /// True if a user message is marked as written by the harness.
-    pub(in crate::read) by_harness: bool,
+    /// Who wrote a user message, as far as the line says: the user or the harness.
+    pub(in crate::read) writer: Actor,
     pub(in crate::read) time: Option<u64>,
     pub(in crate::read) message_id: Option<Cow<'a, str>>,
     pub(in crate::read) model: Option<Cow<'a, str>>,
@@ -122,6 +121,8 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let content = message.get("content").and_then(|content| Body::Value(content).into_message().ok());
     let (text, blocks) = content.unwrap_or_default();
     let (unknown, duration) = beside_result(&members.object("toolUseResult"));
+    let by_harness = members.flag("isSynthetic") == Some(true)
+        || members.object("origin").name("kind").as_deref() == Some("task-notification");
     Line {
         is_assistant: kind.as_deref().and_then(is_assistant),
         kind,
@@ -131,8 +132,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         parent: ident(members, "parentUuid"),
         is_sidechain: caller.is_some() || members.flag("isSidechain") == Some(true),
         agent: caller.or_else(|| ident(members, "agentId")),
-        by_harness: members.flag("isSynthetic") == Some(true)
-            || members.object("origin").name("kind").as_deref() == Some("task-notification"),
+        writer: if by_harness { Actor::Environment } else { Actor::User },
         is_skipped: is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true)),
         time: members.time("timestamp"),
         // Lines of one response of Cursor share this id.
