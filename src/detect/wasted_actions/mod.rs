@@ -113,7 +113,7 @@ impl WasteReason {
         match self {
             Self::Failed => "failed",
             Self::FailedAgain => "failed as before",
-            Self::KnownAnswer => "got an answer that was already known",
+            Self::KnownAnswer => "got a known answer",
             Self::KnownAgain => "repeated a call whose answer was known",
             Self::NothingNew => "showed lines seen before",
             Self::NothingFound => "searched and found nothing",
