@@ -138,6 +138,10 @@ mod tests {
     fn an_unknown_name_is_reported_with_those_there_are() {
         let error = "fine".parse::<Status>().unwrap_err();
         assert_eq!(error.to_string(), "unknown status `fine`; expected one of ok, error, unknown");
+        let error = "unk".parse::<Status>().unwrap_err();
+        assert_eq!(error.to_string(), "unknown status `unk`; expected one of unknown");
+        let error = "".parse::<Status>().unwrap_err();
+        assert!(error.to_string().ends_with("expected one of ok, error, unknown"), "{error}");
         let error = serde_json::from_str::<Status>("\"fine\"").unwrap_err();
         assert!(error.to_string().starts_with("unknown variant `fine`, expected one of `ok`"), "{error}");
         assert!(serde_json::from_str::<Status>("7").is_err());

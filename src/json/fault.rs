@@ -34,6 +34,12 @@ impl Fault {
         Self(Box::new((at, Cause::Syntax(what))))
     }
 
+    /// Makes the error for a value nested deeper than [`MAX_DEPTH`](super::MAX_DEPTH).
+    #[cold]
+    pub(super) fn too_deep(at: usize) -> Self {
+        Self::syntax(at, "nested more than 128 levels deep")
+    }
+
     #[cold]
     pub(crate) fn shape(at: usize, what: impl Into<String>) -> Self {
         Self(Box::new((at, Cause::Shape(what.into()))))

@@ -170,11 +170,7 @@ impl<'a> Json<'a> {
     fn deeper(&mut self) -> Read<()> {
         self.at += 1;
         self.depth += 1;
-        if self.depth > MAX_DEPTH {
-            Err(Fault::syntax(self.at - 1, "nested more than 128 levels deep"))
-        } else {
-            Ok(())
-        }
+        if self.depth > MAX_DEPTH { Err(Fault::too_deep(self.at - 1)) } else { Ok(()) }
     }
 
     /// Enters an object or list. If it is empty, consumes it and returns false. `what` names it in errors, with its

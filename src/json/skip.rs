@@ -53,7 +53,7 @@ impl<'a> Json<'a> {
                 let most = MAX_DEPTH.saturating_sub(self.depth);
                 container_end(self.bytes, self.at, most).map_err(|unbalanced| match unbalanced {
                     Unbalanced::Open => Fault::end_at(self.bytes.len()),
-                    Unbalanced::Deep(at) => too_deep(at),
+                    Unbalanced::Deep(at) => Fault::too_deep(at),
                 })?
             }
         };
@@ -156,7 +156,7 @@ impl Text<'_> {
             return Ok(end);
         }
         if depth >= MAX_DEPTH {
-            return Err(too_deep(start));
+            return Err(Fault::too_deep(start));
         }
         let end = match self.bytes.get(start) {
             Some(b'{') => self.inside::<STRICT, true>(start + 1, depth + 1)?,
@@ -238,11 +238,6 @@ pub(super) fn long_extent<const STRICT: bool>(
         index.set_string(from, extent);
     }
     Ok(extent)
-}
-
-#[cold]
-fn too_deep(at: usize) -> Fault {
-    Fault::syntax(at, "nested more than 128 levels deep")
 }
 
 /// Returns true if a number is too large for a double. Only long numbers and those with an exponent can be, so

@@ -57,8 +57,10 @@ fn guard_answers_hooks_and_watches_sessions() {
 fn the_installed_hook_has_the_options_given() {
     let options =
         ["--install", "codex", "--block-after", "3", "--min-confidence", "certain", "--state", "my states"];
-    let (settings, _) = ends("guard", &options, 0);
+    let (settings, note) = ends("guard", &options, 0);
     // The quotes are escaped, as in JSON.
     let command = r#"wrongturn guard --block-after 3 --min-confidence certain --state \"my states\""#;
-    assert!(settings.contains(command), "{settings}");
+    assert!(settings.contains(command) && note.contains("~/.codex/hooks.json"), "{settings}{note}");
+    let (_, error) = ends("guard", &[], 1);
+    assert!(error.starts_with("error: no hook on standard input"), "{error}");
 }
