@@ -105,9 +105,9 @@ fn distances(found: &FingerprintGroups, most: usize) -> Table {
         })
         .column("p #", |one| Cell::of(one.p, Cell::P))
         .noted(format!(
-            "0: the same transitions equally often, 1: no transition in common. tasks: those that both groups share; \
-             only these are compared; pairs that share none come last. p and distance by chance: runs are exchanged \
-             between groups within their task ({} exchanges, seed {}).",
+            "0: the same transitions equally often, 1: no transition in common. tasks: the tasks that both groups \
+             share. Only their runs are compared; pairs without a shared task come last, compared over all runs. p and \
+             distance by chance: the runs of each task are shuffled between the groups ({} shuffles, seed {}).",
             found.resamples, found.seed
         ))
 }
@@ -154,7 +154,7 @@ fn differences(found: &FingerprintGroups) -> Table {
         .column("share #", |(_, (_, (own, _)))| Cell::Share(*own))
         .column("others #", |(_, (_, (_, other)))| Cell::Share(*other))
         .grouped()
-        .noted("share: of all transitions of the group. others: its mean over the other groups.")
+        .noted("share: of all transitions of the group. others: the mean share in the other groups.")
 }
 
 fn transitions(found: &FingerprintGroups) -> Table {
@@ -250,8 +250,8 @@ fn graph(found: &FingerprintGroups, group: &FingerprintGroup, nodes: &Nodes, wid
         }
     }
     let caption = format!(
-        "{}. Highlighted: shares that differ from those of the other groups by at least a point; others below 0.5% are \
-         left out.",
+        "{}. Highlighted: shares that differ from their mean in the other groups by at least one percentage point. \
+         Others below 0.5% are left out.",
         counted(group.runs, "run")
     );
     let plot = GraphChart { nodes: nodes.shown.clone(), edges, widest };

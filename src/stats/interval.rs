@@ -1,6 +1,7 @@
 //! An interval of real numbers, and the Wilson score interval of a proportion.
 //!
-//! With `p = k / n` and `z` the two-sided normal quantile of the confidence, the ends of the interval are
+//! For `k` successes in `n` trials, with `p = k / n` and `z` the two-sided normal quantile of the confidence, the ends
+//! of the interval are
 //!
 //! ```text
 //! (p + z²/2n ± z * sqrt(p(1 - p)/n + z²/4n²)) / (1 + z²/n)

@@ -23,7 +23,8 @@ impl TurnUsage {
         self.of_turns.push((turn, tokens));
     }
 
-    /// Sorts the turns and drops those with calls, which carry the tokens themselves.
+    /// Sorts the turns, keeps the first tokens of each, and drops turns without tokens and turns with calls, because
+    /// the calls carry the tokens.
     pub(super) fn leave_out(&mut self, turns_of_calls: impl Iterator<Item = u64>) {
         self.of_turns.sort_by_key(|(turn, _)| *turn);
         self.of_turns.dedup_by_key(|(turn, _)| *turn);

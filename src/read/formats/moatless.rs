@@ -5,13 +5,13 @@ use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(Test(
-        "`transitions` or `steps` that have `actions`, or `nodes` or a `root` that have `node_id`",
+        "`transitions` or `steps` with `actions`, or `nodes` or a `root` with `node_id` and actions",
         |object| transitions(object).is_some() || !nodes(object).is_empty(),
     ))],
     reader: Reader::Object(read),
 };
 
-/// Returns the transitions, or the steps of the first version, each with a list of actions.
+/// Returns the transitions, which the first version calls steps; `None` if one of the first has no list of actions.
 fn transitions<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     let has_actions = |item: &Raw<'_>| {
         let actions = item.member("actions").and_then(Raw::items);

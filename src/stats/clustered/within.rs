@@ -26,8 +26,8 @@ struct WithinCluster {
 
 impl ClusteredWithin {
     /// Creates the statistic as [`ClusteredPearson::new`](super::ClusteredPearson::new) does. `group` holds
-    /// the group number of each pair, from 0. Group numbers must be below the number of pairs: pairs of other
-    /// groups are not centred on their group's means.
+    /// the group number of each pair, from 0. Group numbers must be below the number of pairs: pairs with a larger
+    /// number are not centred on their group's means.
     ///
     /// # Errors
     ///
