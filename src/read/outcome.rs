@@ -121,6 +121,11 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     found.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
 }
 
+/// Returns true if the text is a message of LangChain with a failed result, as Python prints it.
+pub(super) fn is_printed_error(text: Text<'_>) -> bool {
+    text.starts_with("content=") && text.to_str().trim_end().ends_with(" status='error'")
+}
+
 /// Returns true if the text reports that OpenClaw's `process` tool stops a session. The status next to such a text
 /// is that of the session, not of the call.
 pub(super) fn stops_session(text: Text<'_>) -> bool {

@@ -96,7 +96,7 @@ impl<'a> Element<'a> {
                     &mut found.function_call
                 }
                 b"id" => return wire::ident(value).map(|id| found.id = id),
-                b"call_id" => return wire::ident(value).map(|id| found.call_id = id),
+                b"call_id" | b"callId" => return wire::ident(value).map(|id| found.call_id = id),
                 b"tool_call_id" => return wire::ident(value).map(|id| found.answers = id),
                 b"tool_responses" => {
                     found.tool_responses.clear();

@@ -37,6 +37,7 @@ impl Item {
             "image_generation_call" => Self::Server("image_generation"),
             "mcp_call" => Self::Mcp,
             "function_call_output"
+            | "function_call_result"
             | "function_result"
             | "custom_tool_call_output"
             | "local_shell_call_output"

@@ -60,6 +60,9 @@ impl<'a> Sessions<'a> {
         if line.is_skipped {
             return runs.pass_over("internal lines of Claude Code", 1);
         }
+        if part.as_ref().is_some_and(|part| part.starts_with("acompact-")) {
+            return runs.pass_over("lines of a copy of the session, made to summarize it", 1);
+        }
         let session = self.open.get((session, part), Session::new);
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
             return runs.pass_over("repeated lines", 1);

@@ -3,6 +3,7 @@
 use super::events::ASKED;
 pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
+use crate::read::outcome::is_printed_error;
 
 /// Keys of objects that hold the rest of an event.
 const INNER: [&str; 17] = [
@@ -388,8 +389,10 @@ impl<'a> Event<'a> {
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
             (None, None) => match &observed {
-                Some(text) if text.text().starts_with("Error:") => Outcome::error(Provenance::Text),
-                _ => Outcome::UNMARKED,
+                Some(text) => {
+                    Outcome::by_text(text.text().starts_with("Error:") || is_printed_error(text.text()))
+                }
+                None => Outcome::UNMARKED,
             },
         };
         (observed, outcome)

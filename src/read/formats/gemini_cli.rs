@@ -14,6 +14,15 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 const SESSION: Mark = Is(Kind::String, &["sessionId", "projectHash"]);
 
+/// Prefixes of texts that the harness writes in the user's name.
+const OF_HARNESS: [&str; 5] = [
+    "<session_context>",
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+    "Here is a summary of changes in the user's editor context",
+    "Plan approved.",
+    "User has manually exited Plan Mode.",
+];
+
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("gemini-cli");
     let (members, messages) = match document {
@@ -23,7 +32,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for (turn, message) in (0..).zip(messages) {
         run.at(turn, message.time("timestamp"));
         match message.name("type").as_deref() {
-            Some("user") => run.say(Actor::User, message.message("content")),
+            Some("user") => {
+                let text = message.message("content");
+                let is_of_harness =
+                    |text: &TextCow<'_>| OF_HARNESS.iter().any(|start| text.text().starts_with(start));
+                let is_of_user = !text.as_ref().is_some_and(is_of_harness);
+                run.say(if is_of_user { Actor::User } else { Actor::Environment }, text);
+            }
             Some("gemini") => {
                 run.model(message.name("model"));
                 run.say(Actor::Agent, message.message("content"));

@@ -1,12 +1,17 @@
-//! OpenAI Agents SDK: exported traces and their spans, where a function span is a call with its result, and rows of the
-//! messages table of a session, each with an item of the Responses API as JSON in a string.
+//! OpenAI Agents SDK: exported traces and their spans, where a function span is a call with its result; rows of the
+//! messages table of a session, each with an item of the Responses API as JSON in a string; and the saved state of a run,
+//! alone or in its result.
 
 use super::chat::Form;
 use super::chat_messages::Conversation;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
-    signature: &[Shape::Under(&LISTS, Any(&[TRACE, SPAN])), Shape::Items(ROW)],
+    signature: &[
+        Shape::Under(&LISTS, Any(&[TRACE, SPAN])),
+        Shape::Items(ROW),
+        Shape::Object(Any(&[STATE, In("state", &STATE)])),
+    ],
     reader: Reader::Fallible(read),
 };
 
@@ -15,11 +20,17 @@ const SPAN: Mark = All(&[Says("object", &["trace.span"]), Is(Kind::Object, &["sp
 
 const ROW: Mark = Is(Kind::String, &["session_id", "message_data"]);
 
+const STATE: Mark = All(&[Has(&["originalInput"]), Is(Kind::List, &["generatedItems"])]);
+
 const LISTS: [&str; 2] = ["data", "spans"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     if document.items().iter().any(|item| ROW.fits_value(*item)) {
         return read_rows(document, runs);
+    }
+    let members = document.members();
+    if Any(&[STATE, In("state", &STATE)]).fits(&members) {
+        return read_state(&if STATE.fits(&members) { members } else { members.object("state") }, runs);
     }
     let mut traces = Recordings::of_agent("openai-agents");
     let mut spans = Vec::new();
@@ -74,6 +85,25 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
+fn chat<'a>(id: Option<Cow<'_, str>>) -> Conversation<'a> {
+    let id = id.map(Cow::into_owned);
+    let metadata = Metadata { id, agent: Some("openai-agents".into()), ..Metadata::default() };
+    Conversation::new(Form::Items, metadata)
+}
+
+fn read_state(state: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut chat = chat(state.object("trace").name("id"));
+    if let Some(text) = state.text("originalInput") {
+        chat.assembler.message_at(Actor::User, 0, text, None);
+    }
+    let generated = state.objects("generatedItems").filter_map(|item| item.get("rawItem"));
+    for item in state.list("originalInput").into_iter().chain(generated) {
+        chat.take(&mut item.json())?;
+    }
+    chat.give(runs);
+    Ok(())
+}
+
 fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let rows = fitting(&ROW, document.each(), "rows of other types", runs);
     let items: Vec<_> = rows.iter().map(|row| row.get("message_data").and_then(Raw::string)).collect();
@@ -83,11 +113,7 @@ fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             runs.pass_over("rows that are not items", 1);
             continue;
         };
-        let chat = sessions.get(row.name("session_id"), |id| {
-            let id = id.clone().map(Cow::into_owned);
-            let metadata = Metadata { id, agent: Some("openai-agents".into()), ..Metadata::default() };
-            Conversation::new(Form::Items, metadata)
-        });
+        let chat = sessions.get(row.name("session_id"), |id| chat(id.clone()));
         chat.take(&mut item.json())?;
     }
     sessions.into_values().for_each(|chat| chat.give(runs));

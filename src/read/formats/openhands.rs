@@ -114,8 +114,8 @@ impl<'a> Event<'a> {
         if observation == "error" || extras.flag("error") == Some(true) {
             return Outcome::flag(true);
         }
-        // Failed edits have no flag, only a text.
-        let content = self.members.result("content").filter(|_| observation == "edit");
+        // Failed edits and reads of files have no flag, only a text.
+        let content = self.members.result("content").filter(|_| matches!(&*observation, "edit" | "read"));
         if content.is_some_and(|content| content.text().starts_with("ERROR:\n")) {
             return Outcome::error(Provenance::Text);
         }
