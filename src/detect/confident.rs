@@ -61,7 +61,7 @@ impl Detector for Confident {
             fold: self.detector.start(routing),
             least: self.least,
             taken: 0,
-            certain: Vec::new(),
+            confirmed: Vec::new(),
         })
     }
 
@@ -76,20 +76,20 @@ struct Sure {
     least: Confidence,
     /// Number of confirmed findings of `fold` that have been filtered.
     taken: usize,
-    certain: Vec<Finding>,
+    confirmed: Vec<Finding>,
 }
 
 impl Fold for Sure {
     fn observe(&mut self, step: &Step<'_>) {
         self.fold.observe(step);
-        let all = self.fold.certain();
+        let all = self.fold.confirmed();
         let new = all.iter().skip(self.taken).filter(|finding| finding.confidence >= self.least);
-        self.certain.extend(new.cloned());
+        self.confirmed.extend(new.cloned());
         self.taken = all.len();
     }
 
-    fn certain(&self) -> &[Finding] {
-        &self.certain
+    fn confirmed(&self) -> &[Finding] {
+        &self.confirmed
     }
 
     fn verdict(&self) -> Verdict {
@@ -101,6 +101,6 @@ impl Fold for Sure {
     }
 
     fn memory(&self) -> usize {
-        self.fold.memory().saturating_add(self.certain.capacity() * size_of::<Finding>())
+        self.fold.memory().saturating_add(self.confirmed.capacity() * size_of::<Finding>())
     }
 }

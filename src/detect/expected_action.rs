@@ -128,7 +128,7 @@ impl Fold for State {
     }
 
     /// Nothing is confirmed before the end: an expected action may still come.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

@@ -216,7 +216,7 @@ impl Fold for State {
     }
 
     /// Returns all findings once there are enough malformed calls.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &self.confirmed
     }
 

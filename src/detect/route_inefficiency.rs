@@ -211,9 +211,9 @@ impl Fold for State {
     }
 
     /// A pair is confirmed as soon as it is too long.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         // Nothing is confirmed until an action can be compared.
-        if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.certain }
+        if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.confirmed }
     }
 
     fn verdict(&self) -> Verdict {

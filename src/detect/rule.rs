@@ -100,7 +100,7 @@ pub struct Grid {
 ///         self.last = step.index();
 ///     }
 ///
-///     fn certain(&self) -> &[Finding] {
+///     fn confirmed(&self) -> &[Finding] {
 ///         &[]
 ///     }
 ///

@@ -147,7 +147,7 @@ impl Fold for PyFold {
         });
     }
 
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

@@ -276,7 +276,7 @@ impl Fold for Blindness {
 
     /// Returns all findings so far, or none while no arguments have been recorded. Each is final as soon as it is
     /// made.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         if self.attempts.comparable { &self.findings } else { &[] }
     }
 

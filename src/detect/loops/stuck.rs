@@ -326,7 +326,7 @@ impl Fold for Stuck {
     }
 
     /// Returns a finding as soon as its loop is complete. The loop may go on.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         if self.attempts.comparable { &self.confirmed } else { &[] }
     }
 

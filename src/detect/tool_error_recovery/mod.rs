@@ -315,7 +315,7 @@ impl Fold for Recovery {
     }
 
     /// Nothing is confirmed before the end, because a later success can still reach any goal.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 
