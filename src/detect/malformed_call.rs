@@ -74,7 +74,7 @@ impl Rule for MalformedCall {
         Box::new(State::new(self.clone()))
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.objects_only
     }
 

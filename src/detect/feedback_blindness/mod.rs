@@ -119,7 +119,7 @@ impl Rule for FeedbackBlindness {
         }
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.definition == BlindnessDefinition::SameCause
     }
 

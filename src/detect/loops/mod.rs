@@ -111,7 +111,7 @@ impl Rule for Loop {
         }
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.definition == LoopDefinition::Stuck
     }
 

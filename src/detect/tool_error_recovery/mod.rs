@@ -106,7 +106,7 @@ impl Rule for ToolErrorRecovery {
         }
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.definition == RecoveryDefinition::Goals
     }
 
