@@ -314,7 +314,7 @@ impl Verdict {
 
     /// Drops findings below `least`. If none is left, nothing is detected. Score and measures do not change.
     #[must_use]
-    pub fn at_least(mut self, least: Confidence) -> Self {
+    pub fn with_min_confidence(mut self, least: Confidence) -> Self {
         if let Self::Judged(judgement) = &mut self
             && judgement.detected
         {
