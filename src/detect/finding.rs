@@ -141,6 +141,7 @@ impl Finding {
     /// let finding = Finding::new("too_long", mode, (3, 902), "900 steps", evidence);
     /// assert_eq!(finding.id, "too_long:902");
     /// ```
+    #[must_use]
     pub fn new(
         detector: impl Into<Cow<'static, str>>,
         mode: FailureMode,

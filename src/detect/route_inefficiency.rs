@@ -21,6 +21,7 @@ use crate::trace::{Actors, RouteStatus, Step};
 named! {
     /// How a run is compared with a route of expected actions. Routes of scores are always compared pair by pair.
     #[derive(Default)]
+    #[non_exhaustive]
     pub enum RouteScope: "choice of routes" {
         /// The whole run: far more actions than milestones, many of them wasted.
         #[default]

@@ -12,6 +12,7 @@ use super::interval::Interval;
 
 /// A bootstrap interval, with the number of resamples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct BootstrapInterval {
     /// The interval; `None` if the statistic was undefined on every resample.
     pub interval: Option<Interval>,

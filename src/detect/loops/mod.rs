@@ -18,6 +18,7 @@ use stuck::Stuck;
 
 named! {
     /// The definition of a loop.
+    #[non_exhaustive]
     pub enum LoopDefinition: "definition" {
         /// The agent is stuck: equal calls with equal answers, equal failures, looks that show nothing new,
         /// turns without a call, or equal questions.

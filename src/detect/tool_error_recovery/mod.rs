@@ -32,6 +32,7 @@ use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step, Unkn
 
 named! {
     /// The definition of poor recovery.
+    #[non_exhaustive]
     pub enum RecoveryDefinition: "definition" {
         /// A goal that mattered is left open.
         Goals = "goals",
