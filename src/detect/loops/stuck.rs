@@ -145,9 +145,9 @@ impl Stuck {
         }
     }
 
-    /// Extends the span of a failure to all failures of the program since it last succeeded, and returns whether they are
-    /// a loop: `min_failures` - 3 of them repeat earlier ones exactly, with no change in between. Otherwise returns the
-    /// span as it is.
+    /// Extends the span to all failures of the program since it last succeeded, and returns true, if these are a loop:
+    /// `min_failures` - 3 of them repeat earlier ones exactly, with no change in between. Otherwise returns the span as
+    /// it is.
     fn failures_of_program(&self, now: &Past, mut span: Span) -> (Span, bool) {
         let row: Vec<&Past> = self.history.row(now).take(4 * LOOK_BACK).collect();
         let Some(first) = row.last() else { return (span, false) };
