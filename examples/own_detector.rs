@@ -47,7 +47,7 @@ impl Fold for Calls {
     }
 
     /// Confirms nothing before the run ends, because the message states the final number of calls.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

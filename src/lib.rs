@@ -61,6 +61,9 @@
 //! | `wasted_actions` | clearly more actions than the run needed | `strategy/wasted_actions` | by default | `min_wasted` 3.0 |
 //! <!-- detectors: end -->
 //!
+//! `loop` finds repeated calls, repeated failures, looks that bring nothing new, turns without a call, and
+//! repeated questions ([`detect::LoopKind`]).
+//!
 //! [`default_detectors`] returns those that run by default. A finding is *certain* if it follows from
 //! recorded facts alone, such as equal calls with equal answers, and *likely* if it rests on text
 //! ([`Confidence`]). A [`Registry`] makes detectors from JSON. A detector of your own implements [`Detector`]

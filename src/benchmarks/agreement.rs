@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Definition;
 use super::read::{Record, StepRange, ordered};
 use crate::names::named;
-use crate::stats::{cohens_kappa, ratio};
+use crate::stats::{cohens_kappa, jaccard, ratio};
 
 /// The minimum Jaccard index for two ranges to match.
 const MIN_OVERLAP: f64 = 0.3;
@@ -217,7 +217,7 @@ fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, u
     let mut candidates = Vec::new();
     for (in_a, of_a) in a.iter().enumerate() {
         for (in_b, of_b) in b.iter().enumerate() {
-            let overlap = of_a.range.jaccard(of_b.range);
+            let overlap = jaccard(&of_a.range.steps(), &of_b.range.steps());
             if overlap >= MIN_OVERLAP {
                 candidates.push((overlap, in_a, in_b));
             }
@@ -245,7 +245,7 @@ fn in_order(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usi
     for (in_a, of_a) in a.iter().enumerate() {
         let mut best: Option<(f64, usize)> = None;
         for (in_b, of_b) in b.iter().enumerate().filter(|(in_b, _)| !taken.contains(in_b)) {
-            let overlap = of_a.range.jaccard(of_b.range);
+            let overlap = jaccard(&of_a.range.steps(), &of_b.range.steps());
             if best.is_none_or(|(most, _)| overlap > most) {
                 best = Some((overlap, in_b));
             }
@@ -346,7 +346,7 @@ mod tests {
                 let seconds: BTreeSet<usize> = pairs.iter().map(|pair| pair.1).collect();
                 prop_assert_eq!((firsts.len(), seconds.len()), (pairs.len(), pairs.len()));
                 let (a, b) = (side(&a), side(&b));
-                prop_assert!(pairs.iter().all(|(i, j)| a[*i].range.jaccard(b[*j].range) >= 0.3));
+                prop_assert!(pairs.iter().all(|(i, j)| jaccard(&a[*i].range.steps(), &b[*j].range.steps()) >= 0.3));
                 let most = a.len().min(b.len());
                 prop_assert!(pairs.len() <= most);
             }

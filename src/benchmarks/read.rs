@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Location, Result};
 use crate::objects;
-use crate::stats::jaccard;
 
 /// A record that [`read_lines`] can read.
 pub trait Record: DeserializeOwned {
@@ -123,27 +122,11 @@ impl StepRange {
     /// Returns true if a step lies in the range.
     #[must_use]
     pub fn contains(self, step: i64) -> bool {
-        (self.first..=self.last).contains(&step)
+        self.steps().contains(&step)
     }
 
-    /// Returns the size of the intersection over the size of the union; 0 if either range is empty.
-    ///
-    /// ```
-    /// use wrongturn::benchmarks::StepRange;
-    ///
-    /// let (long, short) = (StepRange::from([0, 9]), StepRange::from([5, 9]));
-    /// assert_eq!(long.jaccard(short), 0.5);
-    /// assert_eq!(short.jaccard([9, 5].into()), 0.0);
-    /// ```
-    #[must_use]
-    pub fn jaccard(self, other: Self) -> f64 {
-        jaccard(&self.moved(), &other.moved())
-    }
-
-    /// Maps the range to unsigned numbers, as [`jaccard`] requires, preserving their order.
-    pub(super) fn moved(self) -> RangeInclusive<u64> {
-        let moved = |step: i64| step.cast_unsigned() ^ (1 << 63);
-        moved(self.first)..=moved(self.last)
+    pub(super) fn steps(self) -> RangeInclusive<i64> {
+        self.first..=self.last
     }
 }
 

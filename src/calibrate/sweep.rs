@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::golden::GoldenSet;
-use crate::detect::{Confidence, DetectorInfo, Grid, Preset, at_least};
+use crate::detect::{Confidence, DetectorInfo, Grid, Preset, with_min_confidence};
 use crate::error::Result;
 use crate::stats::{Confusion, Outcome};
 use crate::trace::Actors;
@@ -61,7 +61,7 @@ pub fn sweep(set: &GoldenSet, info: &DetectorInfo, least: Confidence) -> Result<
     let parameter = grid.parameter;
     let points = grid.values.into_iter().map(|value| {
         let built = info.build(Preset::Default, Actors::Agent, &json!({ parameter: value }))?;
-        let detector = at_least(vec![built], least);
+        let detector = with_min_confidence(vec![built], least);
         let confusion: Confusion = set
             .of(info.id)
             .map(|entry| Outcome {

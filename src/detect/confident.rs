@@ -8,12 +8,12 @@ use super::explanation::{Explanation, NearMiss};
 use super::finding::{Confidence, FailureMode, Finding, Verdict};
 use crate::trace::{RouteStatus, Step, Trace};
 
-/// Wraps detectors to report only findings of at least this confidence ([`Verdict::at_least`]). [`Detector::explain`]
-/// still explains the verdict on all findings.
+/// Wraps detectors to report only findings of at least this confidence, as [`Verdict::with_min_confidence`] does.
+/// [`Detector::explain`] still explains the verdict on all findings.
 ///
 /// ```
 /// use serde_json::json;
-/// use wrongturn::{Confidence, Status, Trace, default_detectors, detect::at_least};
+/// use wrongturn::{Confidence, Status, Trace, default_detectors, detect::with_min_confidence};
 ///
 /// let mut run = Trace::builder();
 /// for order in ["1", "2", "3", "4"] {
@@ -21,7 +21,8 @@ use crate::trace::{RouteStatus, Step, Trace};
 /// }
 /// let run = run.build()?;
 /// let fires = |least| {
-///     at_least(default_detectors(), least).iter().any(|detector| detector.detect(&run).detected() == Some(true))
+///     let detectors = with_min_confidence(default_detectors(), least);
+///     detectors.iter().any(|detector| detector.detect(&run).detected() == Some(true))
 /// };
 /// assert!(fires(Confidence::Likely));
 /// // The calls differ, so the loop is only likely.
@@ -29,7 +30,7 @@ use crate::trace::{RouteStatus, Step, Trace};
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[must_use]
-pub fn at_least(detectors: Vec<Arc<dyn Detector>>, least: Confidence) -> Vec<Arc<dyn Detector>> {
+pub fn with_min_confidence(detectors: Vec<Arc<dyn Detector>>, least: Confidence) -> Vec<Arc<dyn Detector>> {
     if least == Confidence::Likely {
         return detectors;
     }
@@ -61,7 +62,7 @@ impl Detector for Confident {
             fold: self.detector.start(routing),
             least: self.least,
             taken: 0,
-            certain: Vec::new(),
+            confirmed: Vec::new(),
         })
     }
 
@@ -76,24 +77,24 @@ struct Sure {
     least: Confidence,
     /// Number of confirmed findings of `fold` that have been filtered.
     taken: usize,
-    certain: Vec<Finding>,
+    confirmed: Vec<Finding>,
 }
 
 impl Fold for Sure {
     fn observe(&mut self, step: &Step<'_>) {
         self.fold.observe(step);
-        let all = self.fold.certain();
+        let all = self.fold.confirmed();
         let new = all.iter().skip(self.taken).filter(|finding| finding.confidence >= self.least);
-        self.certain.extend(new.cloned());
+        self.confirmed.extend(new.cloned());
         self.taken = all.len();
     }
 
-    fn certain(&self) -> &[Finding] {
-        &self.certain
+    fn confirmed(&self) -> &[Finding] {
+        &self.confirmed
     }
 
     fn verdict(&self) -> Verdict {
-        self.fold.verdict().at_least(self.least)
+        self.fold.verdict().with_min_confidence(self.least)
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {
@@ -101,6 +102,6 @@ impl Fold for Sure {
     }
 
     fn memory(&self) -> usize {
-        self.fold.memory().saturating_add(self.certain.capacity() * size_of::<Finding>())
+        self.fold.memory().saturating_add(self.confirmed.capacity() * size_of::<Finding>())
     }
 }

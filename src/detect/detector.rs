@@ -78,8 +78,8 @@ pub trait Detector: fmt::Debug + Send + Sync {
 ///     let look = Action::new("look").answered(Status::Ok, "a wall");
 ///     fold.observe(&gate.admit(StepInput::action(Actor::Agent, look))?);
 /// }
-/// // Certain, though the trace is not over.
-/// assert_eq!(fold.certain().len(), 1);
+/// // Confirmed, though the trace is not over.
+/// assert_eq!(fold.confirmed().len(), 1);
 /// assert_eq!(fold.verdict().detected(), Some(true));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
@@ -92,7 +92,7 @@ pub trait Fold: fmt::Debug + Send + Sync {
     ///
     /// Every later verdict contains each of them under the same [`Finding::id`], perhaps grown, or another
     /// finding that lists it in [`Finding::merged`].
-    fn certain(&self) -> &[Finding];
+    fn confirmed(&self) -> &[Finding];
 
     /// Returns the verdict on the steps so far, as if the trace ended here.
     fn verdict(&self) -> Verdict;

@@ -70,10 +70,6 @@ impl Rule for ExpectedAction {
         Box::new(State::new(&self.config, routing))
     }
 
-    fn needs_argument_texts(&self) -> bool {
-        true
-    }
-
     fn grid() -> Option<Grid> {
         Some(Grid { parameter: "min_missed", values: (1..=8).map(Into::into).collect() })
     }
@@ -128,7 +124,7 @@ impl Fold for State {
     }
 
     /// Nothing is confirmed before the end: an expected action may still come.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

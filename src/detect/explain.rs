@@ -245,7 +245,7 @@ mod tests {
     impl Fold for Told {
         fn observe(&mut self, _step: &Step<'_>) {}
 
-        fn certain(&self) -> &[Finding] {
+        fn confirmed(&self) -> &[Finding] {
             &[]
         }
 

@@ -1,6 +1,7 @@
 //! The parts of an explanation: near misses, their conditions, and counterfactuals.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
@@ -172,4 +173,63 @@ impl Comparator {
             Self::Below => value < limit,
         }
     }
+}
+
+/// Writes one line, such as ``repeated_call of `look`, steps 3–9: repeats 3, at least 4``.
+impl fmt::Display for NearMiss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)?;
+        if let Some(tool) = &self.tool {
+            write!(f, " of `{tool}`")?;
+        }
+        if let Some(steps) = self.steps {
+            write!(f, ", {}", range(steps))?;
+        }
+        for (number, condition) in self.conditions.iter().enumerate() {
+            write!(f, "{} {condition}", if number == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes one clause, such as `repeats 3, at least 4`.
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let short = |number: &Number| match number.as_f64() {
+            Some(value) if number.is_f64() => format!("{}", (value * 1e4).round() / 1e4),
+            _ => number.to_string(),
+        };
+        let comparator = self.comparator.name().replace('_', " ");
+        write!(f, "{} {}, {comparator} {}", self.name, short(&self.value), short(&self.limit))?;
+        if self.holds { f.write_str(" (holds)") } else { Ok(()) }
+    }
+}
+
+/// Writes one clause, such as `with max_gap 5`.
+impl fmt::Display for Counterfactual {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |parts: Vec<String>| parts.join(", ");
+        match self {
+            Self::Config(fields) => {
+                let fields = fields.iter().map(|(name, value)| format!("{name} {value}"));
+                write!(f, "with {}", list(fields.collect()))
+            }
+            Self::Repeat { step, times } => {
+                let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+                write!(f, "if step {step} were repeated {times} with the same answer")
+            }
+            Self::Succeed { steps } => {
+                let plural = if steps.len() == 1 { "" } else { "s" };
+                let steps = list(steps.iter().map(ToString::to_string).collect());
+                write!(f, "if step{plural} {steps} were done again at the end and succeeded")
+            }
+            Self::Remove { ranges } => {
+                write!(f, "without {}", list(ranges.iter().copied().map(range).collect()))
+            }
+        }
+    }
+}
+
+fn range((first, last): (u64, u64)) -> String {
+    if first == last { format!("step {first}") } else { format!("steps {first}–{last}") }
 }

@@ -141,6 +141,7 @@ impl Finding {
     /// let finding = Finding::new("too_long", mode, (3, 902), "900 steps", evidence);
     /// assert_eq!(finding.id, "too_long:902");
     /// ```
+    #[must_use]
     pub fn new(
         detector: impl Into<Cow<'static, str>>,
         mode: FailureMode,
@@ -314,7 +315,7 @@ impl Verdict {
 
     /// Drops findings below `least`. If none is left, nothing is detected. Score and measures do not change.
     #[must_use]
-    pub fn at_least(mut self, least: Confidence) -> Self {
+    pub fn with_min_confidence(mut self, least: Confidence) -> Self {
         if let Self::Judged(judgement) = &mut self
             && judgement.detected
         {

@@ -74,7 +74,7 @@ impl Rule for MalformedCall {
         Box::new(State::new(self.clone()))
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.objects_only
     }
 
@@ -216,7 +216,7 @@ impl Fold for State {
     }
 
     /// Returns all findings once there are enough malformed calls.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &self.confirmed
     }
 

@@ -26,7 +26,7 @@ mod shared;
 mod tool_error_recovery;
 mod wasted_actions;
 
-pub use confident::at_least;
+pub use confident::with_min_confidence;
 pub use cost::Cost;
 pub(crate) use cost::Meter;
 pub use detector::{Detector, Fold};

@@ -21,6 +21,7 @@ use crate::trace::{Actors, RouteStatus, Step};
 named! {
     /// How a run is compared with a route of expected actions. Routes of scores are always compared pair by pair.
     #[derive(Default)]
+    #[non_exhaustive]
     pub enum RouteScope: "choice of routes" {
         /// The whole run: far more actions than milestones, many of them wasted.
         #[default]
@@ -119,7 +120,7 @@ impl Rule for RouteInefficiency {
         })
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.routes == RouteScope::Run
     }
 
@@ -211,9 +212,9 @@ impl Fold for State {
     }
 
     /// A pair is confirmed as soon as it is too long.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         // Nothing is confirmed until an action can be compared.
-        if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.certain }
+        if self.whole || !(self.comparable || self.tracker.by_score()) { &[] } else { &self.pairs.confirmed }
     }
 
     fn verdict(&self) -> Verdict {

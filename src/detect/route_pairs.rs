@@ -29,17 +29,17 @@ pub(super) struct Pairs {
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Scratch: the pairs past their deadline.
     over: Vec<usize>,
-    pub(super) certain: Vec<Finding>,
+    pub(super) confirmed: Vec<Finding>,
 }
 
 impl Pairs {
     pub(super) fn new(config: &RouteInefficiencyConfig) -> Self {
         let limits = Limits { ratio: config.ratio, min_extra: config.min_extra };
-        Self { limits, due: BinaryHeap::new(), over: Vec::new(), certain: Vec::new() }
+        Self { limits, due: BinaryHeap::new(), over: Vec::new(), confirmed: Vec::new() }
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.due.capacity() * size_of::<Reverse<(u64, usize)>>() + self.certain.capacity() * FINDING_BYTES
+        self.due.capacity() * size_of::<Reverse<(u64, usize)>>() + self.confirmed.capacity() * FINDING_BYTES
     }
 
     /// Adds the pairs that begin with the tracker's last step, and confirms the findings of all pairs whose
@@ -61,7 +61,7 @@ impl Pairs {
         }
         self.over.sort_unstable();
         let pairs = self.over.iter().filter_map(|&end| tracker.pair(end));
-        self.certain.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
+        self.confirmed.extend(pairs.filter_map(|pair| self.limits.finding(tracker, pair)));
     }
 
     /// Returns a near miss for each pair that has begun, those with the most steps relative to the reference

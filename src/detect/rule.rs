@@ -100,7 +100,7 @@ pub struct Grid {
 ///         self.last = step.index();
 ///     }
 ///
-///     fn certain(&self) -> &[Finding] {
+///     fn confirmed(&self) -> &[Finding] {
 ///         &[]
 ///     }
 ///
@@ -146,9 +146,9 @@ pub trait Rule: Configured {
     /// Same as [`Detector::start`].
     fn fold(&self, routing: &RouteStatus) -> Box<dyn Fold>;
 
-    /// Same as [`Detector::reads_argument_texts`].
-    fn needs_argument_texts(&self) -> bool {
-        false
+    /// Same as [`Detector::reads_argument_texts`]: true by default.
+    fn reads_argument_texts(&self) -> bool {
+        true
     }
 
     /// Returns the values over which its main parameter is swept; by default none.
@@ -253,7 +253,7 @@ impl<R: Rule> Detector for R {
     }
 
     fn reads_argument_texts(&self) -> bool {
-        self.needs_argument_texts()
+        Rule::reads_argument_texts(self)
     }
 
     fn start(&self, routing: &RouteStatus) -> Box<dyn Fold> {

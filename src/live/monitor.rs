@@ -176,6 +176,7 @@ impl Monitor {
     /// If called after every step, it reports a finding at the step that confirms it. Growth and merging are
     /// checked each time the trace has doubled in length, and merging once more by [`Monitor::conclude`]. A
     /// finding has *grown* if it is longer by at least half than when last reported.
+    #[must_use]
     pub fn updates(&mut self) -> Vec<Update> {
         let mut updates = Vec::new();
         for open in &mut self.folds {
@@ -283,6 +284,7 @@ impl Monitor {
 
     /// Closes the trace and returns the verdicts and the last updates. Further calls return no updates.
     /// [`Monitor::reopen`] makes the monitor ready for another trace.
+    #[must_use]
     pub fn conclude(&mut self) -> Conclusion {
         let verdicts = self.peek();
         let mut updates = Vec::new();

@@ -31,7 +31,7 @@ enum State {
 /// The last result of a detector that was stopped.
 #[derive(Debug)]
 struct Stopped {
-    certain: Vec<Finding>,
+    confirmed: Vec<Finding>,
     verdict: Verdict,
 }
 
@@ -71,23 +71,23 @@ impl OpenFold {
 
     /// Reports the differences from the findings that another monitor reported on the same trace.
     pub(super) fn judge_again(&mut self, meter: &Meter, steps: u64, updates: &mut Vec<Update>) {
-        let certain = self.certain().to_vec();
-        (self.reported, self.look) = (certain.len(), steps.saturating_mul(2));
-        if !certain.is_empty() || !self.live.is_empty() {
+        let confirmed = self.as_confirmed().to_vec();
+        (self.reported, self.look) = (confirmed.len(), steps.saturating_mul(2));
+        if !confirmed.is_empty() || !self.live.is_empty() {
             let verdict = meter.seal(self.verdict());
-            self.live.judge_again(certain.into_iter(), &verdict, updates);
+            self.live.judge_again(confirmed.into_iter(), &verdict, updates);
         }
     }
 
     /// Returns the confirmed findings as they stand, without merged ones.
     pub(super) fn confirmed(&self, meter: &Meter) -> Vec<Finding> {
-        let certain = self.certain();
-        if certain.is_empty() {
+        let confirmed = self.as_confirmed();
+        if confirmed.is_empty() {
             return Vec::new();
         }
         let mut findings = meter.seal(self.verdict()).findings().to_vec();
         findings.retain(|finding| {
-            certain.iter().any(|known| known.id == finding.id || finding.merged.contains(&known.id))
+            confirmed.iter().any(|known| known.id == finding.id || finding.merged.contains(&known.id))
         });
         findings
     }
@@ -100,17 +100,17 @@ impl OpenFold {
                 size_of_val(&**fold) + tracked.unwrap_or(seen)
             }
             State::Stopped(stopped) => {
-                let findings = stopped.certain.len() + stopped.verdict.findings().len();
+                let findings = stopped.confirmed.len() + stopped.verdict.findings().len();
                 size_of::<Stopped>() + findings * (size_of::<Finding>() + 256)
             }
         };
         size_of::<Self>() + own + self.live.memory()
     }
 
-    fn certain(&self) -> &[Finding] {
+    fn as_confirmed(&self) -> &[Finding] {
         match &self.state {
-            State::Open(fold) => fold.certain(),
-            State::Stopped(stopped) => &stopped.certain,
+            State::Open(fold) => fold.confirmed(),
+            State::Stopped(stopped) => &stopped.confirmed,
         }
     }
 
@@ -124,23 +124,23 @@ impl OpenFold {
     /// Replaces the fold with its verdict so far or, if it has confirmed nothing, with *not applicable*.
     pub(super) fn stop(&mut self, step: u64, limit: usize) {
         let State::Open(fold) = &self.state else { return };
-        let certain = fold.certain().to_vec();
+        let confirmed = fold.confirmed().to_vec();
         let verdict = match fold.verdict() {
-            Verdict::Judged(mut judgement) if !certain.is_empty() => {
+            Verdict::Judged(mut judgement) if !confirmed.is_empty() => {
                 judgement.stopped_at = Some(step);
                 judgement.measures = Measures::default();
                 Verdict::Judged(judgement)
             }
             _ => Verdict::stopped(step, limit),
         };
-        self.state = State::Stopped(Box::new(Stopped { certain, verdict }));
+        self.state = State::Stopped(Box::new(Stopped { confirmed, verdict }));
     }
 
     /// Returns the confirmed findings that were not reported, and marks them as reported.
     pub(super) fn new_findings(&mut self, meter: &Meter, steps: u64) -> Vec<Finding> {
-        let certain = self.certain();
-        let mut new = certain.get(self.reported..).unwrap_or_default().to_vec();
-        self.reported = certain.len();
+        let confirmed = self.as_confirmed();
+        let mut new = confirmed.get(self.reported..).unwrap_or_default().to_vec();
+        self.reported = confirmed.len();
         for finding in &mut new {
             meter.complete(finding);
             self.live.open(finding);

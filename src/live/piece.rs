@@ -28,6 +28,7 @@ pub struct Reply<'a> {
 
 impl<'a> Reply<'a> {
     /// Creates an answer to the call with this id. Its provenance is [`Provenance::Flag`].
+    #[must_use]
     pub fn new(call_id: &'a str, status: Status, observation: impl Into<Text<'a>>) -> Self {
         Self { observation: Content::Present(observation.into()), ..Self::unrecorded(call_id, status) }
     }

@@ -60,11 +60,11 @@ impl Series {
     /// Updates the series after the trace was judged again from its beginning, with these confirmed findings.
     pub(super) fn judge_again(
         &mut self,
-        certain: impl Iterator<Item = Finding>,
+        confirmed: impl Iterator<Item = Finding>,
         verdict: &Verdict,
         updates: &mut Vec<Update>,
     ) {
-        for finding in certain {
+        for finding in confirmed {
             if self.live.contains_key(&finding.id) {
                 continue;
             }

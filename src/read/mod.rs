@@ -110,6 +110,7 @@ impl Default for ReadOptions {
 
 /// The result of reading one input.
 #[derive(Debug, Default, Serialize)]
+#[must_use = "it carries the errors of the input"]
 #[non_exhaustive]
 pub struct ReadSummary {
     /// The format; `None` if it was not recognised, or if there were several.
@@ -212,7 +213,6 @@ pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepS
 /// assert_eq!(traces.len(), 1);
 /// assert_eq!(reading.errors[0].run(), Some(1));
 /// ```
-#[must_use]
 pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, ReadSummary) {
     let mut collector = TraceCollector::default();
     let reading = read_slice(bytes, options, &mut collector);

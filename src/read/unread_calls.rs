@@ -235,7 +235,7 @@ fn ids_read(bytes: &[u8], format: Option<Format>, options: &ReadOptions) -> Dige
     let mut ids = Ids::default();
     let options = ReadOptions { format: format.or(options.format), ..options.clone() };
     let context = InputContext { is_recount: true, ..InputContext::default() };
-    read_window(&mut Window::over_slice(bytes), &context, &options, &mut ids);
+    let _ = read_window(&mut Window::over_slice(bytes), &context, &options, &mut ids);
     ids.0
 }
 

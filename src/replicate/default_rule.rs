@@ -58,7 +58,7 @@ impl Detector for DefaultRecovery {
     }
 
     fn reads_argument_texts(&self) -> bool {
-        self.0.reads_argument_texts()
+        Detector::reads_argument_texts(&self.0)
     }
 
     fn start(&self, routing: &RouteStatus) -> Box<dyn Fold> {

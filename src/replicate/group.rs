@@ -92,6 +92,7 @@ impl Group {
 
 /// The counts, mean rewards and correlations of one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ModelGroup {
     /// The model; null if unknown.
     pub model: Option<String>,
@@ -102,6 +103,7 @@ pub struct ModelGroup {
 
 /// The counts, mean rewards and correlations of one model in one domain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct PairGroup {
     /// The model; null if unknown.
     pub model: Option<String>,
@@ -114,6 +116,7 @@ pub struct PairGroup {
 
 /// Number of pairs of model and domain whose correlation has a given sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[non_exhaustive]
 pub struct SignCount {
     /// Pairs whose correlation has the sign.
     pub count: u64,

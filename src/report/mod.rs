@@ -8,7 +8,7 @@ mod calibration;
 mod cell;
 mod chart;
 mod colours;
-mod comparison;
+mod compare;
 mod document;
 mod draw;
 #[cfg(feature = "benchmarks")]
@@ -40,7 +40,7 @@ mod wrap;
 
 pub use calibration::calibration_document;
 pub use chart::Chart;
-pub use comparison::{comparison_document, why_unshared};
+pub use compare::{comparison_document, why_unshared};
 pub use document::{Detail, Document};
 #[cfg(feature = "benchmarks")]
 pub use evaluation::{

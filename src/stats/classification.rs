@@ -4,13 +4,15 @@
 //! precision = tp / (tp + fp)    recall = tp / (tp + fn)    F1 = 2tp / (2tp + fp + fn)
 //! ```
 //!
-//! Reference: van Rijsbergen, "Information Retrieval" (1979), chapter 7. Oracle: the definitions,
-//! and `scipy.stats.bootstrap` for the interval of F1.
+//! References: van Rijsbergen, "Information Retrieval" (1979), chapter 7; for the percentile bootstrap of F1, Efron,
+//! "Bootstrap methods: another look at the jackknife", Ann. Statist. 7 (1979). Oracle: the definitions, and
+//! `scipy.stats.bootstrap`.
 
 use serde::Serialize;
 
-use super::bootstrap::{BootstrapInterval, without_tails};
 use super::float;
+use super::interval::Interval;
+use super::quantile::without_tails;
 use super::rng::Rng;
 
 /// A yes/no answer with its true label.
@@ -110,6 +112,18 @@ impl FromIterator<Outcome> for Confusion {
         }
         confusion
     }
+}
+
+/// A bootstrap interval, with the number of resamples.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct BootstrapInterval {
+    /// The interval; `None` if the statistic was undefined on every resample.
+    pub interval: Option<Interval>,
+    /// The number of resamples drawn.
+    pub resamples: usize,
+    /// The number of resamples on which the statistic was undefined. The interval excludes them.
+    pub undefined: usize,
 }
 
 /// Returns the 95% percentile bootstrap interval of F1.

@@ -31,9 +31,9 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::bootstrap::quantile;
 use super::distributions::{normal_cdf, normal_quantile, t_quantile};
 use super::interval::Interval;
+use super::quantile::quantile;
 use super::rng::Rng;
 use super::{Resampling, StatsError, float};
 

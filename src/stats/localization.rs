@@ -24,7 +24,7 @@ use super::float;
 /// assert_eq!(jaccard(&(0..=9), &(5..=9)), 0.5);
 /// ```
 #[must_use]
-pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
+pub fn jaccard<N: Copy + Ord + Into<i128>>(a: &RangeInclusive<N>, b: &RangeInclusive<N>) -> f64 {
     let overlap = length(*a.start().max(b.start()), *a.end().min(b.end()));
     let union = length(*a.start(), *a.end()) + length(*b.start(), *b.end()) - overlap;
     if union > 0.0 { overlap / union } else { 0.0 }
@@ -42,9 +42,9 @@ pub fn jaccard(a: &RangeInclusive<u64>, b: &RangeInclusive<u64>) -> f64 {
 /// assert_eq!(localization_recall(&predicted, &labelled), Some(0.5));
 /// ```
 #[must_use]
-pub fn localization_similarity(
-    predicted: &[RangeInclusive<u64>],
-    labelled: &[RangeInclusive<u64>],
+pub fn localization_similarity<N: Copy + Ord + Into<i128>>(
+    predicted: &[RangeInclusive<N>],
+    labelled: &[RangeInclusive<N>],
 ) -> Option<f64> {
     mean_best(predicted, labelled)
 }
@@ -54,23 +54,28 @@ pub fn localization_similarity(
 /// Returns `None` if no range is labelled, and 0 if ranges are labelled but none is predicted.
 /// [`localization_similarity`] has an example of both.
 #[must_use]
-pub fn localization_recall(
-    predicted: &[RangeInclusive<u64>],
-    labelled: &[RangeInclusive<u64>],
+pub fn localization_recall<N: Copy + Ord + Into<i128>>(
+    predicted: &[RangeInclusive<N>],
+    labelled: &[RangeInclusive<N>],
 ) -> Option<f64> {
     mean_best(labelled, predicted)
 }
 
 /// Returns the mean over `of` of the best Jaccard index with a range of `against`.
-fn mean_best(of: &[RangeInclusive<u64>], against: &[RangeInclusive<u64>]) -> Option<f64> {
+fn mean_best<N: Copy + Ord + Into<i128>>(
+    of: &[RangeInclusive<N>],
+    against: &[RangeInclusive<N>],
+) -> Option<f64> {
     let best = |range| against.iter().map(|other| jaccard(range, other)).fold(0.0, f64::max);
     let sum: f64 = of.iter().map(best).sum();
     (!of.is_empty()).then(|| sum / float(of.len() as u64))
 }
 
 /// Returns how many numbers lie from `first` to `last`, both included.
-fn length(first: u64, last: u64) -> f64 {
-    last.checked_sub(first).map_or(0.0, |steps| float(steps) + 1.0)
+#[expect(clippy::cast_precision_loss, reason = "lengths above 2^53 are rounded")]
+fn length(first: impl Into<i128>, last: impl Into<i128>) -> f64 {
+    let steps = last.into().saturating_sub(first.into());
+    if steps < 0 { 0.0 } else { steps as f64 + 1.0 }
 }
 
 #[cfg(test)]

@@ -23,7 +23,6 @@
 use std::collections::BTreeMap;
 
 mod benjamini_hochberg;
-mod bootstrap;
 mod classification;
 mod cluster_bootstrap;
 mod clustered;
@@ -41,6 +40,7 @@ mod mean_difference;
 mod pass_k;
 mod pearson;
 mod permutation;
+mod quantile;
 mod random_effects;
 mod ratio_bootstrap;
 mod regression;
@@ -51,9 +51,7 @@ mod two_proportions;
 mod within_group;
 
 pub use benjamini_hochberg::benjamini_hochberg;
-pub use bootstrap::BootstrapInterval;
-pub(crate) use bootstrap::without_tails;
-pub use classification::{Confusion, Outcome, f1_bootstrap};
+pub use classification::{BootstrapInterval, Confusion, Outcome, f1_bootstrap};
 pub use cluster_bootstrap::{ClusterBootstrap, ClusterStatistic, cluster_bootstrap};
 pub use clustered::{ClusteredPearson, ClusteredWithin, PairedDifference};
 pub use error::{Side, StatsError};
@@ -67,6 +65,7 @@ pub use mean_difference::{MeanDifference, TwoSides, mean_difference};
 pub use pass_k::{TaskTrials, pass_hat_k};
 pub use pearson::{Correlation, PearsonAccumulator, pearson};
 pub use permutation::{PermutationTest, permutation_test};
+pub(crate) use quantile::without_tails;
 pub use random_effects::{RandomEffects, random_effects};
 #[cfg(feature = "benchmarks")]
 pub(crate) use ratio_bootstrap::{ratio_bootstrap, resampled_sums};

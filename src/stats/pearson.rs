@@ -35,6 +35,7 @@ const LEAST_VARIANCE: f64 = 1.0 / 1_125_899_906_842_624.0;
 ///
 /// Serializes as `{"r", "n", "p", "ci95": [low, high]}`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Correlation {
     /// The coefficient, in [-1, 1].
     pub r: f64,

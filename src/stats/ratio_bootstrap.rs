@@ -8,8 +8,8 @@
 //! References: Efron 1979; Field & Welsh, "Bootstrapping clustered data", JRSS B 69 (2007); draws: Steele,
 //! Lea & Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 
-use super::bootstrap::without_tails;
 use super::interval::Interval;
+use super::quantile::without_tails;
 use super::rng::SplitMix;
 
 /// Returns an endless iterator over resamples: the sums of `pairs.len()` pairs drawn with replacement.

@@ -1,6 +1,7 @@
 //! Text borrowed from the input, plain or in its JSON spelling, and decoded on demand.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use super::digest::Digest;
 use crate::json::{Escapes, JsonString};
@@ -26,6 +27,13 @@ impl KeptText {
 }
 
 /// A text of a trace, possibly in its JSON spelling. [`Text::to_str`] then decodes it; [`Text::digest`] rarely has to.
+///
+/// ```
+/// use wrongturn::trace::Text;
+///
+/// let text = Text::from("no such order");
+/// assert_eq!(&text, "no such order");
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Text<'a>(Repr<'a>);
 
@@ -51,6 +59,24 @@ impl<'a> From<&'a String> for Text<'a> {
 impl<'a> From<JsonString<'a>> for Text<'a> {
     fn from(string: JsonString<'a>) -> Self {
         Self(Repr::Json(string))
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.to_str())
+    }
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_str() == other.to_str()
+    }
+}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        self.to_str() == other
     }
 }
 
@@ -296,26 +322,18 @@ mod tests {
             let raw = serde_json::to_string(&original).unwrap();
             let spelled = text(&raw);
             prop_assert!(spelled.is_plainly_spelled());
-            let decoded = |pair: Option<(Text<'_>, Text<'_>)>| {
-                pair.map(|(before, after)| (before.to_str().into_owned(), after.to_str().into_owned()))
-            };
-            prop_assert_eq!(decoded(spelled.skip_chars(chars).split_once(&part)), decoded(Text::from(original.as_str()).skip_chars(chars).split_once(&part)));
-            let line = |text: Text<'_>| {
-                let (line, rest) = text.split_line();
-                (line.to_str().into_owned(), rest.map(|rest| rest.to_str().into_owned()))
-            };
-            prop_assert_eq!(line(spelled), line(Text::from(original.as_str())));
-            prop_assert_eq!(line(spelled).1, original.split_once('\n').map(|(_, rest)| rest.to_owned()));
-            let without_end = |text: Text<'_>| text.without_end(&part).map(|text| text.to_str().into_owned());
-            prop_assert_eq!(without_end(spelled), original.strip_suffix(&part).map(str::to_owned));
-            prop_assert_eq!(without_end(Text::from(original.as_str())), without_end(spelled));
-            let (tail, plain) = (spelled.tail(chars), Text::from(original.as_str()).tail(chars));
-            prop_assert!(original.ends_with(&*tail) && original.ends_with(&*plain));
-            for tail in [tail, plain] {
+            let plain = Text::from(original.as_str());
+            prop_assert_eq!(spelled.skip_chars(chars).split_once(&part), plain.skip_chars(chars).split_once(&part));
+            prop_assert_eq!(spelled.rsplit_once(&part), plain.rsplit_once(&part));
+            prop_assert_eq!(spelled.split_line(), plain.split_line());
+            prop_assert_eq!(spelled.split_line().1, original.split_once('\n').map(|(_, rest)| rest.into()));
+            prop_assert_eq!(spelled.without_end(&part), original.strip_suffix(&part).map(Text::from));
+            prop_assert_eq!(plain.without_end(&part), spelled.without_end(&part));
+            for tail in [spelled.tail(chars), plain.tail(chars)] {
+                prop_assert!(original.ends_with(&*tail));
                 let before = original.strip_suffix(&*tail).unwrap_or_default();
                 prop_assert!(tail.is_empty() || before.is_empty() || before.ends_with('\n'));
             }
-            prop_assert_eq!(decoded(spelled.rsplit_once(&part)), decoded(Text::from(original.as_str()).rsplit_once(&part)));
             let rest: String = original.chars().skip(chars).collect();
             prop_assert_eq!(spelled.skip_chars(chars).to_str(), rest.as_str());
             prop_assert_eq!(spelled.skip_chars(chars).digest(), Text::from(rest.as_str()).digest());

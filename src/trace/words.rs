@@ -74,6 +74,6 @@ impl<'a> From<Cow<'a, str>> for TextCow<'a> {
 
 impl PartialEq for TextCow<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.text().to_str() == other.text().to_str()
+        self.text() == other.text()
     }
 }

@@ -237,7 +237,7 @@ impl Fold for Reader {
         self.count += u64::from(arguments.is_some_and(|arguments| arguments.json().is_some()));
     }
 
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

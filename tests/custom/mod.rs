@@ -45,7 +45,7 @@ impl<S: Debug + Clone + Send + Sync + 'static> Fold for Custom<S> {
         (self.observe)(&mut self.state, step);
     }
 
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use wrongturn::{
     Confidence, Finding, Monitor, Verdict, default_detectors,
-    detect::at_least,
+    detect::with_min_confidence,
     live::{Update, UpdateKind},
 };
 
@@ -73,7 +73,7 @@ proptest! {
         every in 1_usize..4,
         least in select(vec![Confidence::Likely, Confidence::Certain]),
     ) {
-        let detectors = at_least(detectors, least);
+        let detectors = with_min_confidence(detectors, least);
         let mut monitor = Monitor::new(&detectors).unwrap().with_routing(&run.route.clone().into());
         let mut updates = Vec::new();
         for (position, event) in run.events.iter().enumerate() {

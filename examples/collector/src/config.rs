@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use wrongturn::detect::{Preset, at_least};
+use wrongturn::detect::{Preset, with_min_confidence};
 use wrongturn::live::AssemblerOptions;
 use wrongturn::trace::Actors;
 use wrongturn::{Confidence, Detector, Registry, TraceAssembler};
@@ -301,7 +301,7 @@ impl Detect {
         let ids: Vec<&str> = self.detectors.iter().map(String::as_str).collect();
         let config = Value::Object(self.config.clone().into_iter().collect());
         let detectors = Registry::default().build(&ids, Preset::Default, Actors::Agent, &config)?;
-        Ok(at_least(detectors, self.min_confidence.unwrap_or(Confidence::Likely)))
+        Ok(with_min_confidence(detectors, self.min_confidence.unwrap_or(Confidence::Likely)))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pyo3::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
-use wrongturn::detect::{Evidence, FailureMode, Judgement, Preset, at_least};
+use wrongturn::detect::{Evidence, FailureMode, Judgement, Preset, with_min_confidence};
 use wrongturn::trace::{Actors, Arguments, Event, RouteStatus};
 use wrongturn::{Confidence, Detector, Finding, Fold, Registry, Step, Verdict};
 
@@ -67,7 +67,7 @@ impl Selection {
             }
             built.push(Arc::new(PyDetector { id: id.into(), mode, start, fault: fault.clone() }));
         }
-        Ok(at_least(built, self.min_confidence))
+        Ok(with_min_confidence(built, self.min_confidence))
     }
 }
 
@@ -147,7 +147,7 @@ impl Fold for PyFold {
         });
     }
 
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

@@ -111,8 +111,8 @@ impl LocalizationScore {
         if failures.is_empty() {
             return None;
         }
-        let kept: Vec<_> = predicted.iter().take(MAX_RANGES).map(|range| range.moved()).collect();
-        let gold: Vec<_> = failures.iter().map(|failure| failure.range.moved()).collect();
+        let kept: Vec<_> = predicted.iter().take(MAX_RANGES).map(|range| range.steps()).collect();
+        let gold: Vec<_> = failures.iter().map(|failure| failure.range.steps()).collect();
         let pairs = kept.iter().flat_map(|range| gold.iter().map(move |gold| jaccard(range, gold)));
         Some(Self {
             similarity: localization_similarity(&kept, &gold).unwrap_or(0.0),

@@ -2,6 +2,7 @@
 
 use super::{Answer, GoldEpisode, GoldFailure, PredictedDiagnosis, Prediction, StepRange};
 use crate::detect::{Detector, Finding, Verdict};
+use crate::stats::jaccard;
 use crate::trace::Trace;
 
 /// Returns the annotated episode of a trace with labelled failures. The episode has only the core
@@ -79,7 +80,7 @@ pub fn predict(trace: &Trace, gold: &GoldEpisode, detectors: &[std::sync::Arc<dy
     let diagnose = |(place, failure): (usize, &GoldFailure)| {
         let mut best: Option<(f64, &Finding)> = None;
         for (range, finding) in &findings {
-            let overlap = range.jaccard(failure.range);
+            let overlap = jaccard(&range.steps(), &failure.range.steps());
             if overlap > best.map_or(0.0, |(overlap, _)| overlap) {
                 best = Some((overlap, finding));
             }

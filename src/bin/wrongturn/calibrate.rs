@@ -21,7 +21,7 @@ use wrongturn::{
         BaselineComparison, CalibrationOptions, CalibrationReport, GateOutcome, GoldenSet, Sweep, Tier,
         calibrate, compare_with_baseline, sweep,
     },
-    detect::{ALL, Preset, at_least},
+    detect::{ALL, Preset, with_min_confidence},
     report::{
         TestSuite, calibration_document, calibration_suites, gate_document, render_explanation, render_gate,
         render_run,
@@ -190,7 +190,7 @@ fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Fa
     };
     let ids: Vec<&str> = arguments.detectors.iter().map(String::as_str).collect();
     let built = Registry::default().build(&ids, Preset::Default, Actors::Agent, &config)?;
-    Ok(at_least(built, arguments.surety.min_confidence))
+    Ok(with_min_confidence(built, arguments.surety.min_confidence))
 }
 
 /// Prints an entry, its trace, and why its detector gave its verdict.

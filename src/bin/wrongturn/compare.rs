@@ -18,7 +18,7 @@ use serde_json::Value;
 use wrongturn::{
     Detector, Registry, Scanner,
     compare::{ComparedRun, Comparison, DetectorComparison, PairedOutcomes},
-    detect::{Preset, at_least},
+    detect::{Preset, with_min_confidence},
     report::{comparison_document, why_unshared},
     scan::{ScanOptions, TraceRecord},
     stats::Resampling,
@@ -153,7 +153,7 @@ impl Scan {
         let Scanning { metadata, threads, .. } = &self.scanning;
         let options = ScanOptions { fingerprints, ..self.scanning.options()? };
         let run_table = options.run_table.clone();
-        let scanner = Scanner::new(at_least(detectors, self.surety.min_confidence), options)?;
+        let scanner = Scanner::new(with_min_confidence(detectors, self.surety.min_confidence), options)?;
         let mut inputs = Inputs::default();
         let mut side = |path: &PathBuf, model: &Option<String>| -> Result<_, common::Failure> {
             let mut runs = Vec::new();

@@ -11,7 +11,7 @@ use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 use wrongturn::{
     Finding, default_detectors,
-    detect::{Confidence, at_least},
+    detect::{Confidence, with_min_confidence},
     live::{Guard, GuardState, Hook},
 };
 
@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         writeln!(std::io::stderr(), "Merge these settings into {path}.")?;
         return Ok(0);
     }
-    let mut guard = Guard::new(at_least(default_detectors(), arguments.surety.min_confidence))?;
+    let mut guard = Guard::new(with_min_confidence(default_detectors(), arguments.surety.min_confidence))?;
     if let Some(after) = arguments.block_after {
         guard = guard.block_after(after);
     }
@@ -157,7 +157,7 @@ fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
 
 /// Prints the findings of a session as they are confirmed.
 pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
-    let guard = Guard::new(at_least(default_detectors(), arguments.surety.min_confidence))?;
+    let guard = Guard::new(with_min_confidence(default_detectors(), arguments.surety.min_confidence))?;
     let session = &arguments.session;
     let mut state = match arguments.state.as_deref().map(fs::read) {
         Some(Ok(saved)) => GuardState::read(&saved)?,

@@ -24,6 +24,7 @@ const QUOTED: usize = 200;
 
 named! {
     /// Which repeats are blind.
+    #[non_exhaustive]
     pub enum BlindnessDefinition: "definition" {
         /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
         SameCause = "same_cause",
@@ -119,7 +120,7 @@ impl Rule for FeedbackBlindness {
         }
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.definition == BlindnessDefinition::SameCause
     }
 

@@ -20,6 +20,11 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
+    /// Returns true if both calls are the same.
+    pub(super) fn is_same_call(&self, now: &Self) -> bool {
+        self.call.call.key.is_some() && self.call.call.key == now.call.call.key
+    }
+
     /// Returns true if both calls write the same file and failed with the same wording.
     fn writes_as(&self, now: &Self) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
@@ -51,8 +56,7 @@ impl Refusal {
         let has_cause =
             matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused);
         let same_line = has_cause || !call.is_shell || self.call.line == now.call.line;
-        let same_call =
-            call.key.is_some() && before.key == call.key && before.assigned == call.assigned && same_line;
+        let same_call = self.is_same_call(now) && before.assigned == call.assigned && same_line;
         same_call
             || match &failure.kind {
                 FailureKind::Usage if call.is_shell => true,

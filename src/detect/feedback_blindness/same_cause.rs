@@ -56,6 +56,9 @@ struct Refused {
     is_reported: bool,
 }
 
+/// An earlier failure that makes a call blind: its step, whether its call is the same, and whether that is certain.
+type Blind = (u64, bool, bool);
+
 /// Maximum number of refusals remembered for each cause, and of changes remembered.
 const REMEMBERED: usize = 16;
 
@@ -96,7 +99,7 @@ impl Blindness {
         let call = &attempt.call.call;
         let barred = self.barred.refused(attempt, failure);
         let by_cause = matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage);
-        let program = if by_cause && call.is_shell { "$" } else { &call.program };
+        let program = Digest::of_text(if by_cause && call.is_shell { "$" } else { &call.program });
         let now = Refusal {
             step: attempt.step,
             turn: attempt.turn,
@@ -105,83 +108,58 @@ impl Blindness {
             form: failure.form,
             call: Arc::clone(&attempt.call),
         };
-        let refused = self.refused.entry(failure.cause.and(Digest::of_text(program))).or_default();
-        let earlier_turns = refused.latest.iter().filter(|earlier| earlier.turn != now.turn);
-        let unchanged = |earlier: &&Refusal| {
-            let since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
-            // If the same file or command is refused again, no change in between counts.
-            failure.kind == FailureKind::Refused && earlier.is_refused_as(&now, failure)
-                || !since.map(|(_, change)| change).any(|change| earlier.is_cured_by(change, &now, failure))
-        };
-        // If the call went through since, it may fail again for a cause of its own.
-        let latest = call.key.and_then(|key| self.went_through.get(&key)).copied().unwrap_or(0);
-        // The user may have done something in between.
-        let spoke = |earlier: &Refusal| call.is_shell && self.user.latest > earlier.step;
-        // A command in between may have created what the earlier read did not find.
-        let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());
-        let looks_again = |earlier: &Refusal| looks && self.ran > earlier.number;
-        let is_new = |earlier: &Refusal| spoke(earlier) || looks_again(earlier) || latest > earlier.number;
-        let earlier_turns = earlier_turns.take_while(|earlier| !is_new(earlier));
-        let is_equal = |earlier: &Refusal| call.key.is_some() && earlier.call.call.key == call.key;
-        // A user who refuses a call says what to change in it, so only an equal call is a repeat.
+        let cause = failure.cause.and(program);
+        let mut refused = self.refused.remove(&cause).unwrap_or_default();
         let by_user = action.reason == Some(UnknownReason::Refused);
-        let mut comparable =
-            earlier_turns.take_while(unchanged).filter(|earlier| !by_user || is_equal(earlier));
-        let blind = comparable.find(|earlier| earlier.is_repeated_by(&now, failure));
-        let mut blind =
-            blind.map(|earlier| (earlier.step, is_equal(earlier), is_equal(earlier) && failure.recorded));
+        let repeated = self.repeated(&refused, &now, failure, by_user);
         let last = refused.latest.front();
-        if last.is_none_or(|last| last.turn != now.turn) {
+        let changed_since =
+            |earlier: &Refusal| self.changes.front().is_some_and(|(at, _)| *at > earlier.number);
+        if let Some(last) = last.filter(|last| last.turn != now.turn) {
             // The count starts over if the user spoke, and gave a value that the call uses or refused the call.
-            let spoke = last.is_some_and(|last| self.user.latest > last.step);
-            let given = spoke && (by_user || !call.is_shell && self.user.gave(action));
-            let success = self.went_through.get(&Digest::of_text(program));
+            let user_spoke = self.user.latest > last.step;
+            let given = user_spoke && (by_user || !call.is_shell && self.user.gave(action));
             // After a change, it also starts over if the same call or a check gets a different answer.
-            let changed = last.is_some_and(|last| {
-                (is_equal(last) || failure.report.is_some())
-                    && last.form != now.form
-                    && self.changes.front().is_some_and(|(at, _)| *at > last.number)
-            });
-            let went_through = success.is_some_and(|number| last.is_some_and(|last| last.number < *number));
-            let is_far = last.is_some_and(|last| now.number - last.number > FAR);
-            refused.turns = if given || changed || is_far || went_through && !call.is_shell {
-                1
+            let is_comparable = last.is_same_call(&now) || failure.report.is_some();
+            let changed = is_comparable && last.form != now.form && changed_since(last);
+            let success = self.went_through.get(&program);
+            let went_through = success.is_some_and(|number| last.number < *number);
+            if given || changed || now.number - last.number > FAR || went_through && !call.is_shell {
+                refused.turns = 0;
             } else if went_through {
                 // A check passed in between, which may have removed the cause: this turn does not exceed the limit yet.
-                (refused.turns + 1).min(self.config.max_failures)
-            } else {
-                refused.turns + 1
-            };
+                refused.turns = refused.turns.min(self.config.max_failures - 1);
+            }
         }
+        refused.turns += u64::from(last.is_none_or(|last| last.turn != now.turn));
         // A linter may go on listing old errors in files that the agent leaves alone.
-        let names_file = |change: &Facts| {
+        let names_file = |(_, change): &(u64, Arc<Facts>)| {
             let file = change.call.target.as_deref().map(shell::last_part);
             file.is_some_and(|file| failure.line.contains(file))
         };
-        let last_check = call.parts.iter().rev().find_map(|part| part.check);
         let lists_again = || {
             failure.report.is_some()
-                && last_check == Some(Check::Form)
-                && last.is_some_and(|last| self.changes.front().is_some_and(|(at, _)| *at > last.number))
-                && !self.changes.iter().any(|(_, change)| names_file(change))
+                && call.parts.iter().rev().find_map(|part| part.check) == Some(Check::Form)
+                && last.is_some_and(changed_since)
+                && !self.changes.iter().any(names_file)
         };
-        if refused.turns > self.config.max_failures
+        let is_over = refused.turns > self.config.max_failures
             && failure.report != Some(Report::Counted)
-            && !lists_again()
-        {
-            blind = blind.or(last.map(|last| (last.step, is_equal(last), false)));
-        }
+            && !lists_again();
+        let blind =
+            repeated.or(last.filter(|_| is_over).map(|last| (last.step, last.is_same_call(&now), false)));
         let report = blind.filter(|_| !refused.is_reported);
         refused.is_reported |= blind.is_some();
-        let all_equal = refused.latest.iter().all(is_equal);
+        let all_equal = refused.latest.iter().all(|earlier| earlier.is_same_call(&now));
         refused.latest.truncate(REMEMBERED - 1);
         refused.latest.push_front(now);
+        let turns = refused.turns;
+        self.refused.insert(cause, refused);
         let elsewhere = report.is_none();
-        let Some((before, is_equal, is_certain)) = report.or_else(|| Some((barred?, false, false))) else {
-            return;
-        };
+        let barred = barred.map(|before| (before, false, false));
+        let Some((before, is_equal, is_certain)) = report.or(barred) else { return };
         let (shown, line) = (Shown::with(&attempt.call, action), after_colon(&failure.line));
-        let times = match refused.turns {
+        let times = match turns {
             0..=2 => String::new(),
             times if is_equal && all_equal => format!(", {times} times so far"),
             times => format!(", in {times} turns so far"),
@@ -196,6 +174,36 @@ impl Blindness {
         let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
         let finding = finding(attempt.told_at, before, quote(action), message);
         self.findings.push(finding.tool(attempt.call.named()).confidence(confidence));
+    }
+
+    /// Returns the latest failure of another turn that a call repeats, unless something in between excuses that.
+    fn repeated(&self, refused: &Refused, now: &Refusal, failure: &Failure, by_user: bool) -> Option<Blind> {
+        let call = &now.call.call;
+        // If the call went through since, it may fail again for a cause of its own.
+        let went_through = call.key.and_then(|key| self.went_through.get(&key)).copied().unwrap_or(0);
+        let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());
+        let is_excused = |earlier: &Refusal| {
+            // The user may have done something in between.
+            let user_spoke = call.is_shell && self.user.latest > earlier.step;
+            // A command in between may have created what the earlier read did not find.
+            let looks_again = looks && self.ran > earlier.number;
+            // If the same file or command is refused again, no change in between counts.
+            let is_final = || failure.kind == FailureKind::Refused && earlier.is_refused_as(now, failure);
+            let mut since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
+            user_spoke
+                || looks_again
+                || went_through > earlier.number
+                || !is_final() && since.any(|(_, change)| earlier.is_cured_by(change, now, failure))
+        };
+        let others = refused.latest.iter().filter(|earlier| earlier.turn != now.turn);
+        let mut earlier = others.take_while(|earlier| !is_excused(earlier));
+        // A user who refuses a call says what to change in it, so only an equal call is a repeat.
+        let repeats = |earlier: &&Refusal| {
+            (!by_user || earlier.is_same_call(now)) && earlier.is_repeated_by(now, failure)
+        };
+        let earlier = earlier.find(repeats)?;
+        let is_equal = earlier.is_same_call(now);
+        Some((earlier.step, is_equal, is_equal && failure.recorded))
     }
 
     /// Reports a turn without a call if it is the `max_failures`-th that the harness refuses in the same way.
@@ -276,7 +284,7 @@ impl Fold for Blindness {
 
     /// Returns all findings so far, or none while no arguments have been recorded. Each is final as soon as it is
     /// made.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         if self.attempts.comparable { &self.findings } else { &[] }
     }
 

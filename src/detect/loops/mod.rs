@@ -18,6 +18,7 @@ use stuck::Stuck;
 
 named! {
     /// The definition of a loop.
+    #[non_exhaustive]
     pub enum LoopDefinition: "definition" {
         /// The agent is stuck: equal calls with equal answers, equal failures, looks that show nothing new,
         /// turns without a call, or equal questions.
@@ -111,7 +112,7 @@ impl Rule for Loop {
         }
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.definition == LoopDefinition::Stuck
     }
 

@@ -12,9 +12,9 @@ use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
     Attempt, Attempts, Does, Excuse, History, Looks, NoCall, Past, ProgressTracker, UserSays, each_text,
-    excerpt, shell, was_shown_before,
+    excerpt, shell,
 };
-use crate::trace::{Action, Actor, Digest, Event, Step, Text};
+use crate::trace::{Action, Actor, Digest, Event, Step};
 
 /// The default rule. Loops that overlap are one finding.
 #[derive(Debug)]
@@ -25,11 +25,6 @@ pub(super) struct Stuck {
     /// The attempts since progress last increased.
     history: History,
     looks: Looks,
-    /// The first step of the current series of looks, how many of them brought nothing new, and whether the latest
-    /// brought something new.
-    idle: (u64, u64, bool),
-    /// Whether all looks that brought nothing new were structured calls with equal answers.
-    idle_certain: bool,
     no_call: NoCall,
     same_question: SameQuestion,
     user: UserSays,
@@ -52,8 +47,6 @@ impl Stuck {
             gains: ProgressTracker::default(),
             history: History::default(),
             looks: Looks::default(),
-            idle: (0, 0, false),
-            idle_certain: true,
             no_call: NoCall::default(),
             same_question: SameQuestion::default(),
             user: UserSays::default(),
@@ -146,10 +139,16 @@ impl Stuck {
         let mut span = Span::of(LoopKind::RepeatedFailure, count, first, attempt).certain_if(is_certain);
         span.quote(varied, now.failure.and_then(|failure| self.history.said(failure)));
         if count >= min || on_end + 1 >= min && on_end >= 2 || on_end + 2 >= min && exact {
-            return (span, true);
+            (span, true)
+        } else {
+            self.failures_of_program(now, span)
         }
-        // `min_failures` - 3 exact repeats among the failures of the program since it last succeeded are a loop too, if
-        // nothing changed in between.
+    }
+
+    /// Extends the span to all failures of the program since it last succeeded, and returns true, if these are a loop:
+    /// `min_failures` - 3 of them repeat earlier ones exactly, with no change in between. Otherwise returns the span as
+    /// it is.
+    fn failures_of_program(&self, now: &Past, mut span: Span) -> (Span, bool) {
         let row: Vec<&Past> = self.history.row(now).take(4 * LOOK_BACK).collect();
         let Some(first) = row.last() else { return (span, false) };
         let repeats = |past: &&&Past| {
@@ -161,7 +160,7 @@ impl Stuck {
             })
         };
         let exact = row.iter().filter(repeats).count() as u64;
-        if exact + 3 < min || exact == 0 {
+        if exact == 0 || exact + 3 < self.config.min_failures {
             return (span, false);
         }
         let mut ways: Vec<(Digest, u64)> = Vec::new();
@@ -179,34 +178,6 @@ impl Stuck {
         let varied = row.iter().any(|past| past.key != now.key);
         span.quote(varied, most.and_then(|(failure, _)| self.history.said(*failure)));
         (span, true)
-    }
-
-    /// Returns `min_looks` or more consecutive looks that resemble earlier ones and bring nothing new. A single look
-    /// that brings something new may come between two of them.
-    fn look(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<Span> {
-        if attempt.changes {
-            self.looks.clear();
-            return None;
-        }
-        if self.looks.is_empty() {
-            (self.idle, self.idle_certain) = ((attempt.step, 0, false), true);
-        }
-        let (first, count, missed) = self.idle;
-        self.idle = match (self.looks.brings_nothing_new(attempt, answer), missed) {
-            (true, _) => {
-                self.idle_certain &= !attempt.call.call.is_shell && !answer.is_some_and(was_shown_before);
-                (first, count + 1, false)
-            }
-            (false, false) => (first, count, true),
-            (false, true) => {
-                self.looks.keep_latest();
-                self.idle_certain = true;
-                (attempt.step, 0, false)
-            }
-        };
-        let (first, count, missed) = self.idle;
-        let span = || Span::of(LoopKind::IdleLooks, count, first, attempt).certain_if(self.idle_certain);
-        (count >= self.config.min_looks && !missed).then(span)
     }
 
     /// Returns the span if it is a loop; otherwise keeps it if it is the longest of its kind.
@@ -312,8 +283,13 @@ impl Fold for Stuck {
                         let failure = self.failure(&now, &attempt);
                         found.extend(self.keep(failure));
                     }
-                    let look = self.look(&attempt, action.observation.present());
-                    found.extend(look.filter(|_| !attempt.was_polled()));
+                    if let Some(idle) = self.looks.observe(&attempt, action.observation.present())
+                        && idle.count >= self.config.min_looks
+                        && !attempt.was_polled()
+                    {
+                        let span = Span::of(LoopKind::IdleLooks, idle.count, idle.first, &attempt);
+                        found.push(span.certain_if(!idle.rests_on_text));
+                    }
                 }
                 for span in &mut found {
                     span.show(&attempt, action);
@@ -326,7 +302,7 @@ impl Fold for Stuck {
     }
 
     /// Returns a finding as soon as its loop is complete. The loop may go on.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         if self.attempts.comparable { &self.confirmed } else { &[] }
     }
 

@@ -76,7 +76,7 @@ impl Fold for LoopRepeat {
         }
     }
 
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &self.confirmed
     }
 

@@ -165,7 +165,7 @@ impl Fold for RecoveryRate {
     }
 
     /// Nothing is confirmed before the end: a later success can still recover any error.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

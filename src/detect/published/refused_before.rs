@@ -81,7 +81,7 @@ impl Fold for RefusedBefore {
         }
     }
 
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &self.findings
     }
 

@@ -130,11 +130,10 @@ impl Call {
         let given = Given::by(action, tool.is_shell);
         let with_place = |key: Digest| step.location().map_or(key, |place| key.and(Digest::of_text(place)));
         if let Some(line) = &given.line {
-            let mut call = Self::of_line(line, &tool.folded);
+            let (call, entered) = Self::of_line(line, &tool.folded);
             let there = given.place.as_deref().map_or(Digest::NONE, Digest::of_text);
-            let same = |entered: Digest| with_place(Digest::of_text(&call.text).and(there).and(entered));
-            call.key = digests.arguments.and(call.key).map(same);
-            return call;
+            let same = |_| with_place(Digest::of_text(&call.text).and(there).and(entered));
+            return Self { key: digests.arguments.map(same), ..call };
         }
         let (does, program) = match &given.subcommand {
             Some(subcommand) => (Does::of_tool(subcommand), format!("{} {subcommand}", tool.folded).into()),
@@ -171,18 +170,19 @@ impl Call {
     }
 
     /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs, otherwise it
-    /// reads. A line that only sets variables writes. The key covers only the directory that the line enters.
-    pub(crate) fn of_line(line: &str, tool: &str) -> Self {
+    /// reads. A line that only sets variables writes. The call has no key yet; also returns the digest of the directory
+    /// that the line enters, for the key.
+    pub(crate) fn of_line(line: &str, tool: &str) -> (Self, Digest) {
         shell::commands(line, |commands| {
             let first = commands.first();
             let is_own = first.is_some_and(|first| first.program() == tool)
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
             // If the line calls the tool by its own name, the rest of the line is text, not commands.
             let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
-            let (mut parts, mut text): (Vec<Part>, _) =
-                (Vec::with_capacity(4), String::with_capacity(line.len()));
-            let (mut target, mut apart, mut assigned, mut entered) =
-                (None, false, Digest::NONE, Digest::NONE);
+            let mut parts: Vec<Part> = Vec::with_capacity(4);
+            let mut text = String::with_capacity(line.len());
+            let (mut target, mut apart) = (None, false);
+            let (mut assigned, mut entered) = (Digest::NONE, Digest::NONE);
             for (at, command) in told.iter().enumerate() {
                 let meaning = Meaning::of(command.program());
                 apart |= command.apart;
@@ -234,32 +234,23 @@ impl Call {
                 append_words(&mut text, line);
             }
             text.make_ascii_lowercase();
-            // A line is named after what it checks, else after what it runs, writes or reads.
-            let first = |wanted: &dyn Fn(&Part) -> bool| {
-                parts.iter().find(|part| wanted(part) && !part.program.is_empty())
-            };
-            let does = |does: Does| first(&|part| part.does == does);
-            let main = first(&|part| part.check.is_some())
-                .or_else(|| does(Does::Run))
-                .or_else(|| first(&|part| part.does == Does::Write && !part.prepares()))
-                .or_else(|| does(Does::Write))
-                .or_else(|| does(Does::Read));
             let does_any = |does: Does| parts.iter().any(|part| part.does == does);
             // `export JAVA_HOME=/opt/java` alone changes what later commands do.
             let sets = |command: &Command<'_>| Meaning::of(command.program()).is(Meaning::SETS);
             let is_setting = parts.is_empty() && told.iter().any(sets);
             let otherwise = if is_setting { Does::Write } else { Does::Read };
-            Self {
+            let call = Self {
                 does: [Does::Write, Does::Run].into_iter().find(|does| does_any(*does)).unwrap_or(otherwise),
                 is_shell: true,
                 is_strict: !line.trim_end().ends_with('&') && !told.iter().any(|command| command.apart),
-                program: main.map_or_else(|| tool.into(), |part| Arc::clone(&part.program)),
+                program: main_part(&parts).map_or_else(|| tool.into(), |part| Arc::clone(&part.program)),
                 parts,
                 target,
                 text,
-                key: Some(entered),
+                key: None,
                 assigned,
-            }
+            };
+            (call, entered)
         })
     }
 
@@ -275,6 +266,19 @@ impl Call {
     pub(crate) fn last_program(&self) -> &str {
         self.parts.last().map_or("", |part| &part.program)
     }
+}
+
+/// Returns the part after which a command line is named: the first that checks something, else one that runs, writes or
+/// reads something.
+fn main_part(parts: &[Part]) -> Option<&Part> {
+    let first =
+        |wanted: &dyn Fn(&Part) -> bool| parts.iter().find(|part| wanted(part) && !part.program.is_empty());
+    let does = |does: Does| first(&|part| part.does == does);
+    first(&|part| part.check.is_some())
+        .or_else(|| does(Does::Run))
+        .or_else(|| first(&|part| part.does == Does::Write && !part.prepares()))
+        .or_else(|| does(Does::Write))
+        .or_else(|| does(Does::Read))
 }
 
 /// Returns true if a simple command says what a line does: it neither filters the output of others nor only

@@ -84,25 +84,11 @@ const XARGS: i64 = 123;
 impl Failure {
     /// Returns the failure of an action, if it failed.
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Option<Self> {
-        let is_error = action.status == Status::Error;
-        let answer = action.observation.present();
-        // A code snippet that exits with 0 may print an error on purpose.
-        let is_code = call.parts.last().is_some_and(|last| last.check == Some(Check::Snippet));
-        let is_trusted = (call.is_strict || is_code) && action.provenance == Provenance::ExitCode;
-        let ended_well = is_trusted && action.status == Status::Ok;
-        let was_stopped =
-            action.reason == Some(UnknownReason::Interrupted) || answer.is_some_and(was_aborted);
-        let states = |answer| {
-            call.does != Does::Note
-                && !ended_well
-                && !was_stopped
-                && states_failure(call, answer)
-                && !is_echo(call, action, answer)
-        };
-        let is_meant = || was_stopped || interrupts(action);
-        if (!is_error || is_meant()) && !answer.is_some_and(states) {
+        if !has_failed(call, action) {
             return None;
         }
+        let is_error = action.status == Status::Error;
+        let answer = action.observation.present();
         let answer = without_colours(answer.map(|answer| answer.to_str()).unwrap_or_default());
         // Skip lines that say nothing: dashes, `[object Object]` (which JavaScript harnesses print in place of an
         // error), timestamps of the call, and complaints about shell start-up files.
@@ -230,6 +216,21 @@ impl Failure {
     pub(crate) fn is_raised(&self) -> bool {
         TYPED.is_match(&self.line)
     }
+}
+
+/// Returns true if an action failed by its status, unless the command was meant to end, or by its answer.
+fn has_failed(call: &Call, action: &Action<'_>) -> bool {
+    let answer = action.observation.present();
+    let was_stopped = action.reason == Some(UnknownReason::Interrupted) || answer.is_some_and(was_aborted);
+    if action.status == Status::Error && !was_stopped && !interrupts(action) {
+        return true;
+    }
+    // A code snippet that exits with 0 may print an error on purpose.
+    let is_code = call.parts.last().is_some_and(|last| last.check == Some(Check::Snippet));
+    let is_trusted = (call.is_strict || is_code) && action.provenance == Provenance::ExitCode;
+    let ended_well = is_trusted && action.status == Status::Ok;
+    let may_state = call.does != Does::Note && !ended_well && !was_stopped;
+    answer.is_some_and(|answer| may_state && states_failure(call, answer) && !is_echo(call, action, answer))
 }
 
 /// Returns true if the only check of a call ran tests, and no line of the answer says that one failed.

@@ -13,6 +13,20 @@ use crate::trace::{Action, Digest, DigestMap, DigestSet, KeptText, Text};
 #[derive(Debug, Default)]
 pub(crate) struct Looks {
     recent: VecDeque<Look>,
+    idle: IdleLooks,
+}
+
+/// A series of looks. A single look that brings something new may come between two that do not.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct IdleLooks {
+    /// The step at which the series begins.
+    pub(crate) first: u64,
+    /// How many of the looks brought nothing new.
+    pub(crate) count: u64,
+    /// Whether one of these was a command line, or its answer said that it had been shown before.
+    pub(crate) rests_on_text: bool,
+    /// Whether the latest look brought something new.
+    is_interrupted: bool,
 }
 
 #[derive(Debug)]
@@ -35,9 +49,33 @@ impl Looks {
     /// Maximum length, in bytes, of an answer whose lines are remembered.
     const LONGEST: usize = 16_384;
 
+    /// Processes an attempt. If it is a look that brings nothing new, returns the series of which it is the latest.
+    pub(crate) fn observe(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<IdleLooks> {
+        if attempt.changes {
+            self.clear();
+            return None;
+        }
+        if self.recent.is_empty() {
+            self.idle = IdleLooks { first: attempt.step, ..IdleLooks::default() };
+        }
+        if self.brings_nothing_new(attempt, answer) {
+            self.idle.count += 1;
+            self.idle.rests_on_text |= attempt.call.call.is_shell || answer.is_some_and(was_shown_before);
+            self.idle.is_interrupted = false;
+            return Some(self.idle);
+        }
+        if self.idle.is_interrupted {
+            self.recent.truncate(1);
+            self.idle = IdleLooks { first: attempt.step, ..IdleLooks::default() };
+        } else {
+            self.idle.is_interrupted = true;
+        }
+        None
+    }
+
     /// Records a look, and returns whether it brings nothing new: its answer says so, or it resembles earlier looks and
     /// shows no new line or next to nothing.
-    pub(crate) fn brings_nothing_new(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> bool {
+    fn brings_nothing_new(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> bool {
         let Some(answer) = answer.filter(|answer| !is_withheld(*answer)) else { return false };
         let call = &attempt.call.call;
         let mut bigrams = None;
@@ -84,15 +122,6 @@ impl Looks {
         let (call, turn, outcome) = (Arc::clone(&attempt.call), attempt.turn, attempt.outcome);
         self.recent.push_front(Look { call, turn, outcome, bigrams, answer: kept.keep(), lines: None });
         idle
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.recent.is_empty()
-    }
-
-    /// Forgets all looks but the latest.
-    pub(crate) fn keep_latest(&mut self) {
-        self.recent.truncate(1);
     }
 
     pub(crate) fn clear(&mut self) {

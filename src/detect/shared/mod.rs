@@ -51,7 +51,7 @@ pub(super) use phrases::Phrases;
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub(crate) use text::without_colours;
-pub(super) use text::{is_blank, lines, was_shown_before};
+pub(super) use text::{is_blank, lines};
 use tool::Tool;
 pub use transient::TransientRules;
 pub(crate) use user::UserSays;

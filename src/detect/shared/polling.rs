@@ -43,12 +43,14 @@ struct Call {
 
 impl PollingCall {
     /// Describes every call of this tool. Names are trimmed, and case is ignored.
+    #[must_use]
     pub fn tool(tool: impl Into<String>) -> Self {
         Self(Repr::Tool(tool.into()))
     }
 
     /// Describes the calls of this tool in which the argument has one of these values; `None` stands for an
     /// argument that is not given.
+    #[must_use]
     pub fn with<'v>(
         tool: impl Into<String>,
         argument: impl Into<String>,

@@ -32,6 +32,7 @@ use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step, Unkn
 
 named! {
     /// The definition of poor recovery.
+    #[non_exhaustive]
     pub enum RecoveryDefinition: "definition" {
         /// A goal that mattered is left open.
         Goals = "goals",
@@ -106,7 +107,7 @@ impl Rule for ToolErrorRecovery {
         }
     }
 
-    fn needs_argument_texts(&self) -> bool {
+    fn reads_argument_texts(&self) -> bool {
         self.config.definition == RecoveryDefinition::Goals
     }
 
@@ -315,7 +316,7 @@ impl Fold for Recovery {
     }
 
     /// Nothing is confirmed before the end, because a later success can still reach any goal.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

@@ -54,7 +54,7 @@ impl Unsent {
 
     fn refused(&mut self, place: (u64, u64), block: &str) {
         let lines: DigestSet = lines(block).collect();
-        let parts = Call::of_line(block, "bash").parts;
+        let (Call { parts, .. }, _) = Call::of_line(block, "bash");
         let changed = parts.into_iter().find_map(|part| Some((part.program, part.file?)));
         if let Some((program, file)) = changed.filter(|_| lines.len() >= LINES) {
             self.all += 1;

@@ -72,10 +72,6 @@ impl Rule for WastedActions {
         Box::new(Waste::new(self))
     }
 
-    fn needs_argument_texts(&self) -> bool {
-        true
-    }
-
     fn grid() -> Option<Grid> {
         let values = (2..=14).map(|halves| (f64::from(halves) / 2.0).into());
         Some(Grid { parameter: "min_wasted", values: values.collect() })

@@ -289,7 +289,7 @@ impl Fold for Waste {
     }
 
     /// Nothing is confirmed before the end: the share may still fall.
-    fn certain(&self) -> &[Finding] {
+    fn confirmed(&self) -> &[Finding] {
         &[]
     }
 

@@ -121,6 +121,7 @@ impl Guard {
 
     /// Returns the advice for this hook. `session` is the content of the session file from
     /// [`GuardState::offset`] to the end.
+    #[must_use]
     pub fn advise(&self, state: &mut GuardState, hook: &Hook, session: &[u8]) -> Advice {
         if hook.moment == Moment::Other {
             return Advice::None;
@@ -161,6 +162,7 @@ impl Guard {
 
     /// Returns the confirmed findings of a session that have not been reported yet, by run and in the order
     /// of the detectors. `session` is the content of the session file from [`GuardState::offset`] to the end.
+    #[must_use]
     pub fn watch(&self, state: &mut GuardState, session: &[u8]) -> Vec<Finding> {
         let mut all = Vec::new();
         for run in self.follow(state, session) {
@@ -241,7 +243,7 @@ impl Guard {
         // The first line identifies the format, so it precedes each part unless it is very long.
         let has_head = state.offset > 0 && state.head.len() < WINDOW;
         let with_head = has_head.then(|| [state.head.as_bytes(), session].concat());
-        read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
+        let _ = read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
         follow.finish()
     }
 }

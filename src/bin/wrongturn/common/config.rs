@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use wrongturn::{
     Confidence, Detector, Finding, Registry, Verdict,
-    detect::{ALL, Preset, at_least, detector_info},
+    detect::{ALL, Preset, detector_info, with_min_confidence},
     scan::{Profile, RunFilter, TraceRecord},
     trace::Actors,
 };
@@ -148,7 +148,7 @@ impl Config {
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let configured = Value::Object(detectors.clone());
             let built = Registry::default().build(&ids, preset, actors, &configured)?;
-            Ok::<_, Failure>(at_least(built, least))
+            Ok::<_, Failure>(with_min_confidence(built, least))
         };
         let own = build(&self.select, &self.detectors)?;
         let mut profiles = Vec::new();

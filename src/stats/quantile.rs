@@ -1,25 +1,8 @@
-//! The percentile bootstrap: resample the data with replacement, evaluate the statistic on each resample, and
-//! use two quantiles of its values as the interval. Quantiles are interpolated linearly between order
-//! statistics (Hyndman & Fan type 7, numpy's default).
-//!
-//! Reference: Efron, "Bootstrap methods: another look at the jackknife", Ann. Statist. 7 (1979);
-//! Efron & Tibshirani, "An introduction to the bootstrap" (1993), section 13.3.
-
-use serde::Serialize;
+//! Quantiles, interpolated linearly between order statistics (Hyndman & Fan type 7, numpy's default). Two of them bound
+//! the interval of a percentile bootstrap.
 
 use super::float;
 use super::interval::Interval;
-
-/// A bootstrap interval, with the number of resamples.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct BootstrapInterval {
-    /// The interval; `None` if the statistic was undefined on every resample.
-    pub interval: Option<Interval>,
-    /// The number of resamples drawn.
-    pub resamples: usize,
-    /// The number of resamples on which the statistic was undefined. The interval excludes them.
-    pub undefined: usize,
-}
 
 /// Returns the interval between the `tail` and `1 - tail` quantiles of the values, or `None` without values.
 pub(crate) fn without_tails(mut values: Vec<f64>, tail: f64) -> Option<Interval> {
