@@ -1,7 +1,6 @@
 //! The runs of one input, in order, as the readers of formats emit them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::header::Header;
 use super::place::{RunPlaces, RunStart, SourceMap};
@@ -15,9 +14,6 @@ use crate::trace::{
     Actor, Assembler, Event, Metadata, Places, RouteStatus, RunSource, RunSummary, Step, StepSink, Trace,
     Unpaired,
 };
-
-/// Counts of skipped parts of an input, by reason.
-pub type PassedOver = BTreeMap<Cow<'static, str>, u64>;
 
 /// The runs of one input, on their way to a sink.
 pub(super) struct Runs<'s> {
@@ -112,20 +108,23 @@ impl<'s> Runs<'s> {
     /// Counts skipped parts.
     pub(super) fn pass_over(&mut self, reason: impl Into<Cow<'static, str>>, count: u64) {
         if count > 0 {
-            *self.reading.passed_over.entry(reason.into()).or_default() += count;
+            *self.reading.counts.passed_over.entry(reason.into()).or_default() += count;
         }
     }
 
     /// Reports an error in the input to the sink, and keeps it if the sink returns it.
     pub(super) fn fail(&mut self, error: Error) {
-        self.reading.faults += 1;
-        self.reading.errors.extend(self.sink.error(error));
+        self.reading.fail(error, self.sink);
     }
 
     /// Reports an error if the input should have a document and has none.
     pub(super) fn fail_without_document(&mut self) {
         let reading = &self.reading;
-        if reading.wants_document && reading.format.is_none() && !reading.is_mixed && reading.faults == 0 {
+        if reading.wants_document
+            && reading.format.is_none()
+            && !reading.is_mixed
+            && reading.counts.errors == 0
+        {
             self.fail(super::no_document());
         }
     }
@@ -224,20 +223,22 @@ impl<'s> Runs<'s> {
     fn count(&mut self, actions: u64, unpaired: Unpaired) {
         self.position += 1;
         self.actions += actions;
-        self.reading.runs += 1;
-        self.reading.runs_without_actions += u64::from(actions == 0);
-        self.reading.unpaired.add(unpaired);
+        let counts = &mut self.reading.counts;
+        counts.runs += 1;
+        counts.runs_without_actions += u64::from(actions == 0);
+        counts.unpaired.add(unpaired);
     }
 
     /// Returns the counts so far.
     pub(super) fn tally(&self) -> Tally {
+        let counts = &self.reading.counts;
         Tally {
-            runs: self.reading.runs,
-            runs_without_actions: self.reading.runs_without_actions,
+            runs: counts.runs,
+            runs_without_actions: counts.runs_without_actions,
             actions: self.actions,
             strangers: self.strangers,
             documents: self.documents,
-            passed_over: self.reading.passed_over.values().sum(),
+            passed_over: counts.passed_over.values().sum(),
         }
     }
 
@@ -248,7 +249,7 @@ impl<'s> Runs<'s> {
 
     /// Counts and reports calls that were not read. `first` is the path of the first.
     pub(super) fn fail_unread(&mut self, calls: u64, first: &str) {
-        self.reading.unread_calls += calls;
+        self.reading.counts.unread_calls += calls;
         let are = if calls == 1 { "call was" } else { "calls were" };
         self.fail(Error::new(ErrorKind::Unread, format!("{calls} {are} not read, the first at {first}")));
     }
