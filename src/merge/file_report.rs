@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::read::{Format, PassedOver};
+use crate::read::{Format, ReadCounts};
 use crate::scan::{FileSummary, StoredPath};
-use crate::trace::Unpaired;
 
 /// Maximum number of run ids, and of errors, kept for a file.
 const KEPT: usize = 10;
@@ -22,57 +21,18 @@ const SEVERAL: &str = "several";
 /// read come last.
 pub(super) type Place = (bool, PathBuf);
 
-/// Counts of a file, of parts of one, or of many files.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ReadCounts {
-    /// Files by format name: empty if the format was not recognised, `several` if a file held more than one.
-    pub formats: BTreeMap<String, u64>,
-    /// Runs that were read.
-    pub runs: u64,
-    /// Runs that could not be read.
-    pub runs_lost: u64,
-    /// Runs that were read and have no action.
-    pub runs_without_actions: u64,
-    /// Skipped elements by reason.
-    pub passed_over: PassedOver,
-    /// Calls that were not read.
-    pub unread_calls: u64,
-    /// Calls without an answer and answers without a call.
-    pub unpaired: Unpaired,
-    /// Number of errors.
-    pub errors: u64,
-    /// The numbers of files, or parts of one, that were read in full (without errors), in part, and not at all
-    /// (with errors and no runs).
-    pub parts: [u64; 3],
-}
-
-impl ReadCounts {
-    pub(super) fn merge(&mut self, other: &Self) {
-        add_all(&mut self.formats, &other.formats);
-        add(&mut self.runs, other.runs);
-        add(&mut self.runs_lost, other.runs_lost);
-        add(&mut self.runs_without_actions, other.runs_without_actions);
-        add_all(&mut self.passed_over, &other.passed_over);
-        add(&mut self.unread_calls, other.unread_calls);
-        self.unpaired.add(other.unpaired);
-        add(&mut self.errors, other.errors);
-        add_parts(&mut self.parts, other.parts);
-    }
-
-    /// Returns the number of files. A file that was read in parts counts once for each part.
-    pub(super) fn files(&self) -> u64 {
-        self.parts.iter().fold(0, |sum, parts| sum.saturating_add(*parts))
-    }
-}
-
 /// The report of one file of a scan, or of several parts of it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileReport {
+    /// Files by format name: empty if the format was not recognised, `several` if a file held more than one.
+    pub formats: BTreeMap<String, u64>,
     /// The counts.
     #[serde(flatten)]
     pub counts: ReadCounts,
+    /// The numbers of parts that were read in full (without errors), in part, and not at all (with errors and no
+    /// runs).
+    pub parts: [u64; 3],
     without_actions: First,
     /// Number of errors about content in an unknown format.
     pub foreign: u64,
@@ -105,9 +65,13 @@ impl First {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileSums {
+    /// Files by format name, as in [`FileReport::formats`].
+    pub formats: BTreeMap<String, u64>,
     /// The counts.
     #[serde(flatten)]
     pub counts: ReadCounts,
+    /// The numbers of files, as in [`FileReport::parts`]. A file that was read in parts counts once for each part.
+    pub parts: [u64; 3],
     #[serde(with = "by_place")]
     faults: BTreeMap<Place, Fault>,
 }
@@ -124,10 +88,15 @@ pub(super) fn add(sum: &mut u64, more: u64) {
     *sum = sum.saturating_add(more);
 }
 
-fn add_all<K: Ord + Clone>(sums: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+fn add_all(sums: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
     for (key, count) in more {
         add(sums.entry(key.clone()).or_default(), *count);
     }
+}
+
+/// Returns the number of all parts.
+pub(crate) fn total(parts: [u64; 3]) -> u64 {
+    parts.into_iter().fold(0, u64::saturating_add)
 }
 
 pub(super) fn add_parts(sums: &mut [u64; 3], more: [u64; 3]) {
@@ -146,23 +115,15 @@ impl FileReport {
             None if summary.is_mixed() => SEVERAL,
             None => "",
         };
-        let parts = match (summary.errors, summary.runs) {
+        let parts = match (summary.counts.errors, summary.counts.runs) {
             (0, _) => [1, 0, 0],
             (_, 0) => [0, 0, 1],
             _ => [0, 1, 0],
         };
         Self {
-            counts: ReadCounts {
-                formats: [(format.to_owned(), 1)].into(),
-                runs: summary.runs,
-                runs_lost: summary.runs_lost,
-                runs_without_actions: summary.runs_without_actions,
-                passed_over: summary.passed_over.clone(),
-                unread_calls: summary.unread_calls,
-                unpaired: summary.unpaired,
-                errors: summary.errors,
-                parts,
-            },
+            formats: [(format.to_owned(), 1)].into(),
+            counts: summary.counts.clone(),
+            parts,
             without_actions: First::of(summary.without_actions.iter().cloned()),
             foreign,
             first_errors: First::of(errors.iter().cloned()),
@@ -177,7 +138,7 @@ impl FileReport {
     /// Returns the format; `None` if it was not recognised, or if there were several.
     #[must_use]
     pub fn format(&self) -> Option<Format> {
-        let mut named = self.counts.formats.keys().filter(|name| !name.is_empty());
+        let mut named = self.formats.keys().filter(|name| !name.is_empty());
         let format = named.next()?.parse().ok();
         if named.next().is_some() { None } else { format }
     }
@@ -193,7 +154,9 @@ impl FileReport {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        self.counts.merge(&other.counts);
+        add_all(&mut self.formats, &other.formats);
+        self.counts.add(&other.counts);
+        add_parts(&mut self.parts, other.parts);
         self.without_actions.merge(&other.without_actions);
         add(&mut self.foreign, other.foreign);
         self.first_errors.merge(&other.first_errors);
@@ -210,10 +173,16 @@ impl FileSums {
     }
 
     pub(super) fn add(&mut self, place: &Place, file: &FileReport) {
-        self.counts.merge(&file.counts);
+        self.add_counts(&file.formats, &file.counts, file.parts);
         if file.counts.errors > 0 {
             self.fault(place, &Fault { errors: file.counts.errors, first: file.first_errors.clone() });
         }
+    }
+
+    fn add_counts(&mut self, formats: &BTreeMap<String, u64>, counts: &ReadCounts, parts: [u64; 3]) {
+        add_all(&mut self.formats, formats);
+        self.counts.add(counts);
+        add_parts(&mut self.parts, parts);
     }
 
     fn fault(&mut self, place: &Place, fault: &Fault) {
@@ -226,7 +195,7 @@ impl FileSums {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
-        self.counts.merge(&other.counts);
+        self.add_counts(&other.formats, &other.counts, other.parts);
         for (place, fault) in &other.faults {
             self.fault(place, fault);
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file_report::{FileReport, FileSums, Place, add, add_parts, by_place};
+use super::file_report::{FileReport, FileSums, Place, add, add_parts, by_place, total};
 use crate::error::{Error, ErrorKind};
 use crate::read::{Format, PassedOver};
 use crate::scan::path_text;
@@ -63,7 +63,7 @@ impl Files {
     }
 
     fn take(&mut self, place: &Place, report: &FileReport) {
-        add(&mut self.parts, report.counts.files());
+        add(&mut self.parts, total(report.parts));
         match &mut self.form {
             Form::Listed(files) => match files.get_mut(place) {
                 Some(own) => own.merge(report),
@@ -156,10 +156,10 @@ impl Files {
     pub fn read_counts(&self) -> [u64; 3] {
         match &self.form {
             Form::Listed(files) => files.values().fold([0; 3], |mut parts, report| {
-                add_parts(&mut parts, report.counts.parts);
+                add_parts(&mut parts, report.parts);
                 parts
             }),
-            Form::Summed(sums) => sums.counts.parts,
+            Form::Summed(sums) => sums.parts,
         }
     }
 
@@ -221,11 +221,11 @@ impl<'de> Deserialize<'de> for Files {
         match &files.form {
             Form::Listed(listed) => {
                 for report in listed.values() {
-                    add(&mut files.parts, report.counts.files());
+                    add(&mut files.parts, total(report.parts));
                 }
             }
             // A smaller number would have been listed.
-            Form::Summed(sums) => files.parts = sums.counts.files().max(MOST_LISTED + 1),
+            Form::Summed(sums) => files.parts = total(sums.parts).max(MOST_LISTED + 1),
         }
         files.settle();
         Ok(files)

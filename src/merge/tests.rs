@@ -28,7 +28,7 @@ fn many_files_are_summed_up_and_the_first_faults_are_named() {
     let whole = files(&mut (0..most));
     assert!(whole.listed().is_none());
     let sums = whole.sums().unwrap();
-    assert_eq!(sums.counts.parts, [119_760, 0, 240]);
+    assert_eq!(sums.parts, [119_760, 0, 240]);
     assert_eq!(sums.counts.runs, 119_760);
     assert_eq!(sums.faults().count(), 100);
     assert_eq!(sums.faults().next().unwrap().0, Path::new("000007.json"));

@@ -22,6 +22,7 @@ mod runs;
 mod sample;
 mod session;
 mod signature;
+mod summary;
 mod text_calls;
 mod text_grammars;
 mod time;
@@ -48,20 +49,19 @@ pub(crate) use formats::otel::{
 };
 pub use formats::otel::{SpanBatch, SpanJoin};
 pub(crate) use header::Header;
-pub use runs::PassedOver;
+pub use summary::{PassedOver, ReadCounts, ReadSummary};
 pub(crate) use walk::{Piece, Pieces};
 
 use format::{Reader, RecordReader};
 use recognise::Recognised;
 use runs::Runs;
-use serde::Serialize;
 use walk::Walk;
 pub(crate) use window::Window;
 #[cfg(all(feature = "compression", feature = "scan"))]
 pub(crate) use zstd::Frames;
 
 use crate::error::{Error, ErrorKind};
-use crate::trace::{StepSink, Trace, TraceCollector, Unpaired};
+use crate::trace::{StepSink, Trace, TraceCollector};
 
 /// How files are read. Fields may be added: end a literal with `..ReadOptions::default()`.
 ///
@@ -106,43 +106,6 @@ impl Default for ReadOptions {
             places: false,
         }
     }
-}
-
-/// The result of reading one input.
-#[derive(Debug, Default, Serialize)]
-#[must_use = "it carries the errors of the input"]
-#[non_exhaustive]
-pub struct ReadSummary {
-    /// The format; `None` if it was not recognised, or if there were several.
-    pub format: Option<Format>,
-    /// Whether there were documents of several formats.
-    #[serde(skip)]
-    pub(crate) is_mixed: bool,
-    /// True if the lines are separate documents, so at least one should be readable.
-    #[serde(skip)]
-    pub(crate) wants_document: bool,
-    /// Number of runs that the sink received in full.
-    pub runs: u64,
-    /// Number of those runs without an action.
-    pub runs_without_actions: u64,
-    /// Number of errors, including those that the sink took.
-    pub faults: u64,
-    /// Number of positions assigned to readable and unreadable runs since the last piece.
-    #[serde(skip)]
-    pub(crate) positions: u64,
-    /// The errors in the order in which they were found, except those that the sink took
-    /// ([`StepSink::error`]). An error with a run position ([`Error::run`]) affects only that run.
-    #[serde(skip)]
-    pub errors: Vec<Error>,
-    /// Counts of skipped parts by reason.
-    pub passed_over: PassedOver,
-    /// Number of calls in the input that were not read. Errors give the place of the first.
-    pub unread_calls: u64,
-    /// Counts of unpaired calls and answers over all runs.
-    pub unpaired: Unpaired,
-    /// Spans and log records that were set aside, to be joined with those of other inputs.
-    #[serde(skip)]
-    pub(crate) set_aside: Option<SpanBatch>,
 }
 
 /// Reads the runs of a file in memory into a sink. Errors are in the summary.
@@ -197,7 +160,7 @@ pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) 
 /// let lines = "{\"version\": 1, \"steps\": []}\n".repeat(3);
 /// let mut collector = TraceCollector::default();
 /// let reading = read_stream(lines.as_bytes(), &ReadOptions::default(), &mut collector);
-/// assert_eq!((reading.runs, collector.traces.len()), (3, 3));
+/// assert_eq!((reading.counts.runs, collector.traces.len()), (3, 3));
 /// ```
 pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepSink) -> ReadSummary {
     read_window(&mut Window::over_stream(input, options.most_held), &InputContext::default(), options, sink)

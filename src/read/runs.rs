@@ -1,7 +1,6 @@
 //! The runs of one input, in order, as the readers of formats emit them.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use super::header::Header;
 use super::place::{RunPlaces, RunStart, SourceMap};
@@ -12,12 +11,8 @@ use super::{Format, InputContext, ReadOptions, ReadSummary, SpanBatch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Fault, Json, Read};
 use crate::trace::{
-    Actor, Assembler, Event, Metadata, Places, RouteStatus, RunSource, RunSummary, Step, StepSink, Trace,
-    Unpaired,
+    Actor, Assembler, Event, Metadata, Places, RouteStatus, RunSource, RunSummary, Step, StepSink, Unpaired,
 };
-
-/// Counts of skipped parts of an input, by reason.
-pub type PassedOver = BTreeMap<Cow<'static, str>, u64>;
 
 /// The runs of one input, on their way to a sink.
 pub(super) struct Runs<'s> {
@@ -25,6 +20,10 @@ pub(super) struct Runs<'s> {
     sink: &'s mut dyn StepSink,
     /// The position of the next run.
     position: u64,
+    /// True if the sink has the beginning of the next run.
+    is_begun: bool,
+    /// Number of actions of the next run that the sink has.
+    actions_begun: u64,
     /// The format of the document, as its reader names it.
     pub(super) named: Option<Format>,
     pub(super) reading: ReadSummary,
@@ -36,8 +35,6 @@ pub(super) struct Runs<'s> {
     documents: u64,
     /// True in a second pass over an input: the first pass counts the calls that are not read.
     pub(super) is_recount: bool,
-    /// True if the sink already has steps of the next run.
-    is_begun: bool,
     /// The error that broke the next run.
     broken: Option<Error>,
     /// Faults in parts of a document, until their places in the input are known.
@@ -56,6 +53,8 @@ impl<'s> Runs<'s> {
             options,
             sink,
             position: 0,
+            is_begun: false,
+            actions_begun: 0,
             named: None,
             reading: ReadSummary::default(),
             joins: false,
@@ -63,7 +62,6 @@ impl<'s> Runs<'s> {
             strangers: 0,
             documents: 0,
             is_recount: false,
-            is_begun: false,
             broken: None,
             faults: Vec::new(),
             places: SourceMap::default(),
@@ -112,20 +110,23 @@ impl<'s> Runs<'s> {
     /// Counts skipped parts.
     pub(super) fn pass_over(&mut self, reason: impl Into<Cow<'static, str>>, count: u64) {
         if count > 0 {
-            *self.reading.passed_over.entry(reason.into()).or_default() += count;
+            *self.reading.counts.passed_over.entry(reason.into()).or_default() += count;
         }
     }
 
     /// Reports an error in the input to the sink, and keeps it if the sink returns it.
     pub(super) fn fail(&mut self, error: Error) {
-        self.reading.faults += 1;
-        self.reading.errors.extend(self.sink.error(error));
+        self.reading.fail(error, self.sink);
     }
 
     /// Reports an error if the input should have a document and has none.
     pub(super) fn fail_without_document(&mut self) {
         let reading = &self.reading;
-        if reading.wants_document && reading.format.is_none() && !reading.is_mixed && reading.faults == 0 {
+        if reading.wants_document
+            && reading.format.is_none()
+            && !reading.is_mixed
+            && reading.counts.errors == 0
+        {
             self.fail(super::no_document());
         }
     }
@@ -150,6 +151,57 @@ impl<'s> Runs<'s> {
         self.fail(error.in_run(position));
     }
 
+    /// Returns true if the sink has the beginning of the next run.
+    pub(super) fn has_begun(&self) -> bool {
+        self.is_begun
+    }
+
+    /// Begins the next run. If it has begun already, its steps are discarded first.
+    pub(super) fn begin(&mut self, routing: &RouteStatus) {
+        self.abandon();
+        self.sink.begin(self.position, routing);
+        (self.is_begun, self.actions_begun) = (true, 0);
+    }
+
+    /// Emits a step.
+    #[inline]
+    pub(super) fn step(&mut self, step: &Step<'_>) {
+        self.actions_begun += u64::from(matches!(step.event(), Event::Action(_)));
+        self.strangers += u64::from(step.actor() == Actor::Environment);
+        self.sink.step(step);
+    }
+
+    /// Emits the complete steps of the next run.
+    #[inline]
+    pub(super) fn flush(&mut self, run: &mut Assembler<'_>) -> Result<()> {
+        run.flush(&mut |step| self.step(step))
+    }
+
+    /// Emits all steps of the next run, and returns the counts of unpaired calls and answers.
+    pub(super) fn finish(&mut self, run: &mut Assembler<'_>) -> Result<Unpaired> {
+        run.finish(&mut |step| self.step(step))
+    }
+
+    /// Ends the run and counts it.
+    fn end(&mut self, ending: RunSummary, places: Option<&dyn Places>) {
+        let unpaired = ending.unpaired();
+        self.sink.end_of(ending, &RunSource { format: self.format_name(), places });
+        self.is_begun = false;
+        self.position += 1;
+        self.actions += self.actions_begun;
+        let counts = &mut self.reading.counts;
+        counts.runs += 1;
+        counts.runs_without_actions += u64::from(self.actions_begun == 0);
+        counts.unpaired.add(unpaired);
+    }
+
+    /// Discards the steps of the next run.
+    fn abandon(&mut self) {
+        if std::mem::take(&mut self.is_begun) {
+            self.sink.abandon();
+        }
+    }
+
     /// Emits a run, or the steps that [`Runs::hand_on`] has not emitted yet. A run that breaks a rule of the trace
     /// model is reported and skipped.
     pub(super) fn give(
@@ -161,27 +213,20 @@ impl<'s> Runs<'s> {
         if let Some(error) = self.broken.take() {
             return self.fail_run(error);
         }
-        if !std::mem::take(&mut self.is_begun) {
+        if !self.is_begun {
             text_calls::read(run);
-            self.sink.begin(self.position, routing);
+            self.begin(routing);
         }
-        let mut strangers = 0;
-        let ended = run
-            .finish(&mut |step| {
-                strangers += u64::from(step.actor() == Actor::Environment);
-                self.sink.step(step);
-            })
-            .and_then(|unpaired| Ok(ending?.with_unpaired(unpaired)));
-        self.strangers += strangers;
-        match ended {
+        let unpaired = self.finish(run);
+        match unpaired.and_then(|unpaired| Ok(ending?.with_unpaired(unpaired))) {
             Ok(mut ending) => {
                 ending.fill(&self.around);
-                self.count(run.actions(), ending.unpaired());
-                let places = Some(&self.places as &dyn Places).filter(|_| self.options.places);
-                self.sink.end_of(ending, &RunSource { format: self.format_name(), places });
+                let all = std::mem::take(&mut self.places);
+                self.end(ending, self.options.places.then_some(&all));
+                self.places = all;
             }
             Err(error) => {
-                self.sink.abandon();
+                self.abandon();
                 self.fail_run(error);
             }
         }
@@ -193,20 +238,14 @@ impl<'s> Runs<'s> {
         if run.actions() == 0 || self.broken.is_some() {
             return;
         }
-        let (sink, is_begun, position) = (&mut *self.sink, &mut self.is_begun, self.position);
-        let mut strangers = 0;
         let emitted = run.emit_before(turn, &mut |step| {
-            if !std::mem::replace(is_begun, true) {
-                sink.begin(position, &None.into());
+            if !self.is_begun {
+                self.begin(&None.into());
             }
-            strangers += u64::from(step.actor() == Actor::Environment);
-            sink.step(step);
+            self.step(step);
         });
-        self.strangers += strangers;
         if let Err(error) = emitted {
-            if std::mem::take(&mut self.is_begun) {
-                self.sink.abandon();
-            }
+            self.abandon();
             self.broken = Some(error);
         }
     }
@@ -220,24 +259,16 @@ impl<'s> Runs<'s> {
         self.give(run, RunSummary::new(metadata, reward), &None.into());
     }
 
-    /// Counts a run that was emitted, with its number of actions.
-    fn count(&mut self, actions: u64, unpaired: Unpaired) {
-        self.position += 1;
-        self.actions += actions;
-        self.reading.runs += 1;
-        self.reading.runs_without_actions += u64::from(actions == 0);
-        self.reading.unpaired.add(unpaired);
-    }
-
     /// Returns the counts so far.
     pub(super) fn tally(&self) -> Tally {
+        let counts = &self.reading.counts;
         Tally {
-            runs: self.reading.runs,
-            runs_without_actions: self.reading.runs_without_actions,
+            runs: counts.runs,
+            runs_without_actions: counts.runs_without_actions,
             actions: self.actions,
             strangers: self.strangers,
             documents: self.documents,
-            passed_over: self.reading.passed_over.values().sum(),
+            passed_over: counts.passed_over.values().sum(),
         }
     }
 
@@ -248,7 +279,7 @@ impl<'s> Runs<'s> {
 
     /// Counts and reports calls that were not read. `first` is the path of the first.
     pub(super) fn fail_unread(&mut self, calls: u64, first: &str) {
-        self.reading.unread_calls += calls;
+        self.reading.counts.unread_calls += calls;
         let are = if calls == 1 { "call was" } else { "calls were" };
         self.fail(Error::new(ErrorKind::Unread, format!("{calls} {are} not read, the first at {first}")));
     }
@@ -260,104 +291,28 @@ impl<'s> Runs<'s> {
         read: ReadRun,
         json: &mut Json<'a>,
         header: &Header,
-        assembler: &mut Assembler<'a>,
+        steps: &mut Assembler<'a>,
     ) -> Read<()> {
         json.space();
         let start = json.offset();
-        let format = self.format_name();
-        let mut run = OpenRun {
-            options: self.options,
-            assembler,
-            sink: self.sink,
-            position: self.position,
-            begun: false,
-            actions: 0,
-            ending: RunSummary::default(),
-        };
-        let checked = read(json, header, &mut run).and_then(|()| {
+        let read = read(json, header, steps, self).and_then(|ending| {
             // Bytes that the reader skipped without checking must be UTF-8 as well.
             match simdutf8::basic::from_utf8(json.since(start)) {
-                Ok(_) => Ok(()),
+                Ok(_) => Ok(ending),
                 Err(_) => Err(Fault::encoding_at(start)),
             }
         });
-        match &checked {
-            Ok(()) => {
-                let OpenRun { sink, ending, actions, .. } = run;
-                let (position, unpaired) = (self.position, ending.unpaired());
-                let places = self.start.map(|place| RunPlaces { bytes: json.since(start), start: place });
-                let places = places.as_ref().map(|places| places as &dyn Places);
-                sink.end_of(ending, &RunSource { format, places });
-                self.count(actions, unpaired);
-                if actions == 0 {
-                    unread_calls::report_run(json.since(start), position, self);
-                }
-            }
-            Err(_) if run.begun => run.sink.abandon(),
-            Err(_) => {}
+        let ending = read.inspect_err(|_| self.abandon())?;
+        let (bytes, position) = (json.since(start), self.position);
+        let places = self.start.map(|start| RunPlaces { bytes, start });
+        self.end(ending, places.as_ref().map(|places| places as &dyn Places));
+        if self.actions_begun == 0 {
+            unread_calls::report_run(bytes, position, self);
         }
-        checked
+        Ok(())
     }
 }
 
 /// Reads one run: from a JSON value to steps and an ending.
-pub(super) type ReadRun = for<'a> fn(&mut Json<'a>, &Header, &mut OpenRun<'a, '_>) -> Read<()>;
-
-/// A run that is being read.
-pub(super) struct OpenRun<'a, 's> {
-    pub(super) options: &'s ReadOptions,
-    pub(super) assembler: &'s mut Assembler<'a>,
-    sink: &'s mut dyn StepSink,
-    position: u64,
-    begun: bool,
-    actions: u64,
-    /// Filled in place, since it is large.
-    pub(super) ending: RunSummary,
-}
-
-impl OpenRun<'_, '_> {
-    /// Returns true if the run has begun in the sink.
-    pub(super) fn has_begun(&self) -> bool {
-        self.begun
-    }
-
-    /// Begins the run. If it has begun already, its steps are discarded first.
-    pub(super) fn begin(&mut self, routing: &RouteStatus) {
-        if self.begun {
-            self.sink.abandon();
-        }
-        self.sink.begin(self.position, routing);
-        self.begun = true;
-        self.actions = 0;
-    }
-
-    /// Emits the complete steps of the assembler.
-    #[inline]
-    pub(super) fn flush(&mut self) -> Result<()> {
-        let sink = &mut *self.sink;
-        self.assembler.flush(&mut |step| sink.step(step))
-    }
-
-    /// Emits all steps of the assembler and takes over its counts.
-    pub(super) fn finish(&mut self) -> Result<()> {
-        let sink = &mut *self.sink;
-        self.ending.unpaired = self.assembler.finish(&mut |step| sink.step(step))?;
-        self.actions = self.assembler.actions();
-        Ok(())
-    }
-
-    /// Emits a step that needs no assembling.
-    pub(super) fn step(&mut self, step: &Step<'_>) {
-        self.actions += u64::from(matches!(step.event(), Event::Action(_)));
-        self.sink.step(step);
-    }
-
-    /// Emits a whole trace.
-    pub(super) fn replay(&mut self, trace: &Trace) {
-        self.begin(trace.routing());
-        for step in trace.steps() {
-            self.step(&step);
-        }
-        self.ending = trace.ending().clone();
-    }
-}
+pub(super) type ReadRun =
+    for<'a> fn(&mut Json<'a>, &Header, &mut Assembler<'a>, &mut Runs<'_>) -> Read<RunSummary>;

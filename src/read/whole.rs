@@ -227,7 +227,8 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
     }
     runs.pass_over("lines that are not JSON", parsed.no_json);
     runs.pass_over("lines that are not objects", parsed.no_object);
-    let before = (runs.reading.runs, runs.reading.faults);
+    let count = |runs: &Runs<'_>| (runs.reading.counts.runs, runs.reading.counts.errors);
+    let before = count(runs);
     let mut read = Ok(());
     let found = match format.reader() {
         Reader::Records(_) => Ok(()),
@@ -262,7 +263,7 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }
-    let is_empty = before == (runs.reading.runs, runs.reading.faults);
+    let is_empty = before == count(runs);
     if is_empty && !matches!(format.reader(), Reader::MayBeEmpty(_)) && read.is_ok() {
         return Err(Error::new(ErrorKind::Empty, format!("no run found in the input (format {format})")));
     }

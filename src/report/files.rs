@@ -7,7 +7,8 @@ use super::cell::counted;
 use super::table::TEXT_WIDTH;
 use super::table::Table;
 use super::wrap::wrapped;
-use crate::merge::{FileReport, FileSums, Files, ReadCounts};
+use crate::merge::{FileReport, FileSums, Files, total};
+use crate::read::ReadCounts;
 use crate::scan::path_text;
 
 /// Maximum number of runs without an action that are named per file.
@@ -28,7 +29,7 @@ pub fn render_files(files: &Files) -> String {
             }
             text
         }
-        (None, Some(sums)) => summed(&sums.counts),
+        (None, Some(sums)) => summed(sums),
         (None, None) => String::new(),
     }
 }
@@ -95,18 +96,17 @@ fn end_of(path: &str, width: usize) -> String {
     }
 }
 
-fn summed(counts: &ReadCounts) -> String {
-    let [whole, some, none] = counts.parts;
-    let all = whole.saturating_add(some).saturating_add(none);
-    let mut text = format!("{}, {}\n", counted(all, "file"), runs(counts));
-    for (format, count) in &counts.formats {
+fn summed(sums: &FileSums) -> String {
+    let mut text = format!("{}, {}\n", counted(total(sums.parts), "file"), runs(&sums.counts));
+    for (format, count) in &sums.formats {
         let format = if format.is_empty() { "no format" } else { format };
         text += &format!("  {format}: {}\n", counted(*count, "file"));
     }
+    let [_, some, none] = sums.parts;
     if some > 0 || none > 0 {
         text += &format!("  with errors: {some} files read in part, {none} not read\n");
     }
-    text + &left_over(counts, "")
+    text + &left_over(&sums.counts, "")
 }
 
 /// Maximum number of incompletely read files that a page lists.

@@ -70,5 +70,7 @@ fn read(place: &Path) -> Option<reward::Outside> {
 pub(super) fn result_of_trial(path: &Path) -> Option<ReadSummary> {
     (path.file_name()?.to_str()? == reward::RESULT).then(|| read(path)).flatten()?;
     let passed_over = [("results of trials, which give the rewards of the runs next to them".into(), 1)];
-    Some(ReadSummary { passed_over: passed_over.into(), ..ReadSummary::default() })
+    let mut reading = ReadSummary::default();
+    reading.counts.passed_over = passed_over.into();
+    Some(reading)
 }

@@ -157,8 +157,8 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
             let (items, reading) = read(file.file, file.positions, &mut pool);
             let (mut summary, each) = (file.summary, &mut state.each);
             each(ScanEvent::Begin(Arc::clone(&summary.path)));
-            state.progress.traces += reading.runs;
-            summary.add(reading);
+            state.progress.traces += reading.counts.runs;
+            summary.add(&reading);
             for item in file.unreported.into_iter().chain(items) {
                 item.report(&mut summary, each);
             }
@@ -183,8 +183,8 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
         if part == 0 && !waits {
             each(ScanEvent::Begin(Arc::clone(&batch.path)));
         }
-        self.progress.traces += batch.reading.runs;
-        summary.add(batch.reading);
+        self.progress.traces += batch.reading.counts.runs;
+        summary.add(&batch.reading);
         let mut unreported = waits.then(Vec::new);
         for item in batch.items {
             match &mut unreported {
@@ -198,7 +198,8 @@ impl<T, F: FnMut(ScanEvent<T>)> State<T, F> {
             return;
         };
         if let Some(error) = summary.lacks_document() {
-            Item::<T>::Error(error.in_file(&batch.path)).report(summary, each);
+            summary.counts.errors += 1;
+            each(ScanEvent::Error(error.in_file(&batch.path)));
         }
         self.front = (file + 1, 0);
         self.before = 0;
@@ -228,10 +229,7 @@ impl<T> Item<T> {
                 summary.name_without_action(name);
                 each(ScanEvent::Record(mapped));
             }
-            Self::Error(error) => {
-                summary.count(&error);
-                each(ScanEvent::Error(error));
-            }
+            Self::Error(error) => each(ScanEvent::Error(error)),
         }
     }
 }
@@ -278,7 +276,7 @@ impl<T> Joined<T> {
         if !std::mem::take(&mut self.holds_spans) {
             return Some(summary);
         }
-        let positions = summary.runs + summary.runs_lost;
+        let positions = summary.counts.runs + summary.counts.runs_lost;
         let (summary, finished) = match &unreported {
             Some(_) => (summary, None),
             None => (FileSummary::new(Arc::clone(&summary.path)), Some(summary)),

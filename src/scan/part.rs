@@ -113,11 +113,9 @@ where
     }
 
     /// Emits the rest and ends the file.
-    pub(super) fn end(mut self, mut reading: ReadSummary) {
-        let mut kept = self.kept.take();
-        kept.extend(reading.errors.drain(..).map(Err));
+    pub(super) fn end(mut self, reading: ReadSummary) {
         let base = self.base();
-        let items = self.work.finished(&mut kept, base, &self.source.path);
+        let items = self.work.finished(&mut self.kept.borrow_mut(), base, &self.source.path);
         let key = (self.file, self.next);
         self.next += 1;
         let path = Arc::clone(&self.source.path);

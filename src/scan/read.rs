@@ -113,8 +113,9 @@ fn read_file(file: &SourceFile, options: &ReadOptions, joins: bool, sink: &mut d
             read_window(&mut window, &context, options, sink)
         }
         Err(error) => {
-            sink.error(error);
-            ReadSummary::default()
+            let mut reading = ReadSummary::default();
+            reading.fail(error, sink);
+            reading
         }
     }
 }

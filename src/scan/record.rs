@@ -14,7 +14,7 @@ use super::path_text::path_text;
 use crate::detect::{Cost, Finding, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
-use crate::read::{Format, PassedOver, ReadSummary, no_document};
+use crate::read::{Format, ReadCounts, ReadSummary, no_document};
 use crate::trace::{Digest, Metadata, SourcePlace, Unpaired};
 
 /// The results for one run.
@@ -166,22 +166,11 @@ pub struct FileSummary {
     /// False if the path cannot be read or is a directory without inputs. Such paths come last in a scan.
     #[serde(skip)]
     pub is_reachable: bool,
-    /// Number of runs that were read.
-    pub runs: u64,
-    /// Number of those without an action.
-    pub runs_without_actions: u64,
-    /// The ids of the first 10 of those.
+    /// The counts.
+    #[serde(flatten)]
+    pub counts: ReadCounts,
+    /// The ids of the first 10 runs without an action.
     pub without_actions: Vec<String>,
-    /// Number of errors.
-    pub errors: u64,
-    /// Number of runs lost to errors.
-    pub runs_lost: u64,
-    /// Skipped elements by reason.
-    pub passed_over: PassedOver,
-    /// Number of calls in the file that were not read. An error names the first.
-    pub unread_calls: u64,
-    /// Counts of unpaired calls and answers over all runs.
-    pub unpaired: Unpaired,
 }
 
 impl FileSummary {
@@ -192,14 +181,8 @@ impl FileSummary {
             is_mixed: false,
             wants_document: false,
             is_reachable: true,
-            runs: 0,
-            runs_without_actions: 0,
+            counts: ReadCounts::default(),
             without_actions: Vec::new(),
-            errors: 0,
-            runs_lost: 0,
-            passed_over: PassedOver::new(),
-            unread_calls: 0,
-            unpaired: Unpaired::default(),
         }
     }
 
@@ -210,7 +193,8 @@ impl FileSummary {
 
     /// Makes the summary of a path that cannot be read, with one error.
     pub(super) fn unreachable(path: Arc<Path>) -> Self {
-        Self { is_reachable: false, errors: 1, ..Self::new(path) }
+        let counts = ReadCounts { errors: 1, ..ReadCounts::default() };
+        Self { is_reachable: false, counts, ..Self::new(path) }
     }
 
     /// Adds the id of a run without an action, unless [`NAMED`] ids are there already.
@@ -218,31 +202,19 @@ impl FileSummary {
         self.without_actions.extend(name.filter(|_| self.without_actions.len() < NAMED));
     }
 
-    /// Counts an error and, if it concerns a single run, the loss of this run.
-    pub(super) fn count(&mut self, error: &Error) {
-        self.errors += 1;
-        self.runs_lost += u64::from(error.run().is_some());
-    }
-
     /// Returns an error if a line of the file should have been a document and none was.
     pub(super) fn lacks_document(&self) -> Option<Error> {
-        let is_unread = self.format.is_none() && !self.is_mixed && self.errors == 0;
+        let is_unread = self.format.is_none() && !self.is_mixed && self.counts.errors == 0;
         (self.wants_document && is_unread).then(no_document)
     }
 
-    /// Adds the summary of another part of the file, except its errors.
-    pub(super) fn add(&mut self, reading: ReadSummary) {
+    /// Adds the summary of another part of the file.
+    pub(super) fn add(&mut self, reading: &ReadSummary) {
         self.wants_document |= reading.wants_document;
         let differs = self.format.zip(reading.format).is_some_and(|(one, other)| one != other);
         self.is_mixed |= reading.is_mixed || differs;
         self.format = self.format.or(reading.format).filter(|_| !self.is_mixed);
-        self.runs += reading.runs;
-        self.runs_without_actions += reading.runs_without_actions;
-        self.unread_calls += reading.unread_calls;
-        self.unpaired.add(reading.unpaired);
-        for (reason, count) in reading.passed_over {
-            *self.passed_over.entry(reason).or_default() += count;
-        }
+        self.counts.add(&reading.counts);
     }
 }
 
@@ -344,7 +316,7 @@ mod tests {
             "{\"version\": 1, \"steps\": []}\n{\"version\": 1, \"steps\": [{\"name\": \"x\"}]}\n".repeat(12);
         let scanner = Scanner::new(Vec::new(), crate::scan::ScanOptions::default())?;
         let summary = scanner.scan_slice(Path::new("a.jsonl"), run.as_bytes()).summary;
-        assert_eq!(summary.runs_without_actions, 12);
+        assert_eq!(summary.counts.runs_without_actions, 12);
         assert_eq!((summary.without_actions.len(), summary.without_actions[1].as_str()), (10, "a#2"));
         Ok(())
     }

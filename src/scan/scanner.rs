@@ -228,13 +228,10 @@ impl Scanner {
                     summary.name_without_action(record.without_action());
                     traces.push(record);
                 }
-                Err(error) => {
-                    summary.count(&error);
-                    errors.push(error.in_file(&path));
-                }
+                Err(error) => errors.push(error.in_file(&path)),
             }
         }
-        summary.add(reading);
+        summary.add(&reading);
         FileScan { path, format: summary.format, traces, errors, summary }
     }
 }

@@ -185,7 +185,7 @@ where
 
     /// Reads a file, or cuts it into pieces.
     fn read_file(&self, file: usize, source: &'s SourceFile, buffer: &mut Vec<u8>) {
-        let sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
+        let mut sink = Sink::new(self.scanner, &source.path, source.companion.as_ref());
         let mut part = Part::new(self, file, source, Rc::clone(&sink.kept));
         if let Some(reading) = result_of_trial(&source.path) {
             return part.end(reading);
@@ -198,7 +198,7 @@ where
             }
             Err(error) => {
                 let mut reading = ReadSummary::default();
-                reading.errors.push(error);
+                reading.fail(error, &mut sink);
                 reading
             }
         };

@@ -255,7 +255,7 @@ impl SourcePlace {
 /// let run = br#"{"version": 1, "steps": [{"name": "look", "status": "error"}, {"name": "look", "status": "ok"}]}"#;
 /// let mut failures = Failures::default();
 /// let reading = read_slice(run, &ReadOptions::default(), &mut failures);
-/// assert_eq!((reading.runs, failures.of_runs), (1, vec![1]));
+/// assert_eq!((reading.counts.runs, failures.of_runs), (1, vec![1]));
 /// ```
 pub trait StepSink {
     /// Begins the run at this 0-based position of its file.

@@ -82,8 +82,8 @@ fn a_trial_gives_its_trajectory_reward_task_and_exception() {
         let companions: Vec<_> = files.iter().filter(|file| file.path.ends_with("result.json")).collect();
         assert_eq!(companions.len(), 2);
         for file in companions {
-            assert_eq!((file.format, file.summary.runs, file.summary.errors), (None, 0, 0));
-            assert_eq!(file.summary.passed_over.values().sum::<u64>(), 1);
+            assert_eq!((file.format, file.summary.counts.runs, file.summary.counts.errors), (None, 0, 0));
+            assert_eq!(file.summary.counts.passed_over.values().sum::<u64>(), 1);
         }
     }
     assert_eq!(trials_of_traces(&folder), expected);

@@ -202,9 +202,9 @@ fn lines_without_one_sound_document_are_an_error() {
             let [file] = &files[..] else { panic!("{files:?}") };
             let kinds: Vec<ErrorKind> = file.errors.iter().map(wrongturn::Error::kind).collect();
             assert_eq!((file.traces.len(), &kinds), (traces, &expected), "{name}, {count} threads");
-            assert_eq!(file.summary.errors, file.errors.len() as u64);
+            assert_eq!(file.summary.counts.errors, file.errors.len() as u64);
             assert_eq!(
-                file.summary.passed_over.values().sum::<u64>(),
+                file.summary.counts.passed_over.values().sum::<u64>(),
                 passed_over,
                 "{name}, {count} threads"
             );

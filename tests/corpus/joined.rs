@@ -157,7 +157,7 @@ fn read_joined_gives_the_runs_that_a_joined_scan_gives() {
             )),
             ScanEvent::Error(error) => of_file.push(error.to_string()),
             ScanEvent::End(summary) => {
-                of_file.push(format!("{} runs, {} errors", summary.runs, summary.errors));
+                of_file.push(format!("{} runs, {} errors", summary.counts.runs, summary.counts.errors));
                 read.append(&mut of_file);
             }
             _ => {}
@@ -169,7 +169,7 @@ fn read_joined_gives_the_runs_that_a_joined_scan_gives() {
     for file in joining(2).collect(&paths).unwrap() {
         scanned.push(file.path.display().to_string());
         scanned.extend(file.errors.iter().map(ToString::to_string));
-        scanned.push(format!("{} runs, {} errors", file.summary.runs, file.summary.errors));
+        scanned.push(format!("{} runs, {} errors", file.summary.counts.runs, file.summary.counts.errors));
     }
     let steps =
         |line: &&String| !line.starts_with(|first: char| first.is_ascii_digit()) || line.contains("runs");

@@ -36,7 +36,7 @@ fn documents_in_lines_are_held_one_at_a_time() {
     // A document that is too large is reported, and its beginning is not a run.
     let options = ReadOptions { most_held: document.len() / 2, ..ReadOptions::default() };
     let reading = read_stream(lines.as_bytes(), &options, &mut TraceCollector::default());
-    assert_eq!((reading.runs, reading.errors[0].kind()), (0, ErrorKind::TooLarge));
+    assert_eq!((reading.counts.runs, reading.errors[0].kind()), (0, ErrorKind::TooLarge));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn recognition_does_not_depend_on_length() {
             let (traces, reading) = read_traces(text.as_bytes(), &ReadOptions::default());
             assert_eq!(reading.format, Some(format), "{length} bytes");
             let steps: Vec<usize> = traces.iter().map(|trace| trace.steps().count()).collect();
-            counts.push((steps, reading.passed_over, reading.faults));
+            counts.push((steps, reading.counts.passed_over, reading.counts.errors));
         }
         counts.dedup();
         assert_eq!(counts.len(), 1, "{format}: {counts:?}");
@@ -97,6 +97,6 @@ fn a_truncated_document_is_not_taken_for_lines() {
         );
         let (traces, reading) = read_traces(file.as_bytes(), &ReadOptions::default());
         assert_eq!((reading.format, traces.len()), (Some(Format::Tau2), 2), "{length}: {:?}", reading.errors);
-        assert_eq!(reading.faults, 1, "{length}: {:?}", reading.errors);
+        assert_eq!(reading.counts.errors, 1, "{length}: {:?}", reading.errors);
     }
 }

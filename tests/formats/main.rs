@@ -87,7 +87,8 @@ fn a_cut_off_fixture_is_read_or_reported() {
         for part in 1..16 {
             let cut = bytes.get(..bytes.len() * part / 16).unwrap();
             let (traces, reading) = read_traces(cut, &ReadOptions::default());
-            let is_silent = reading.errors.is_empty() && traces.is_empty() && reading.passed_over.is_empty();
+            let is_silent =
+                reading.errors.is_empty() && traces.is_empty() && reading.counts.passed_over.is_empty();
             assert!(!is_silent, "{}: nothing is said of its first {} bytes", path.display(), cut.len());
         }
     });
@@ -96,7 +97,7 @@ fn a_cut_off_fixture_is_read_or_reported() {
 /// Describes the runs of a file for a snapshot, followed by counts of skipped parts and the errors.
 fn describe(traces: &[Trace], reading: &ReadSummary) -> String {
     let mut text = describe_runs(traces);
-    for (reason, count) in &reading.passed_over {
+    for (reason, count) in &reading.counts.passed_over {
         writeln!(text, "skipped: {count} {reason}").unwrap();
     }
     for error in &reading.errors {

@@ -98,8 +98,8 @@ fn objects_of_all_formats_may_stand_one_per_line() {
     }
     let (traces, reading) = read(&file);
     assert_eq!((traces.len(), reading.format), (expected, None), "{:?}", reading.errors);
-    assert_eq!(reading.passed_over.get("lines of unknown format"), Some(&(objects.len() as u64)));
-    assert_eq!(reading.passed_over.get("lines that are not JSON"), Some(&1));
+    assert_eq!(reading.counts.passed_over.get("lines of unknown format"), Some(&(objects.len() as u64)));
+    assert_eq!(reading.counts.passed_over.get("lines that are not JSON"), Some(&1));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn the_first_line_that_a_format_claims_decides_what_a_session_is() {
     {
         let (_, reading) = read(lines.join("\n"));
         assert_eq!(reading.format, Some(format));
-        assert_eq!(reading.passed_over.values().sum::<u64>(), 1, "{reading:?}");
+        assert_eq!(reading.counts.passed_over.values().sum::<u64>(), 1, "{reading:?}");
     }
 }
 
@@ -169,18 +169,18 @@ fn a_foreign_line_in_a_long_session_changes_no_run() {
         r#"{"type": "response_item", "payload": {"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}}"#,
     );
     let (traces, reading) = read(&lines);
-    assert!(reading.passed_over.is_empty() && traces[0].steps().count() == 2, "{reading:?}");
+    assert!(reading.counts.passed_over.is_empty() && traces[0].steps().count() == 2, "{reading:?}");
     for (more, reason) in [
         ("no JSON\n", "lines that are not JSON"),
         ("{\"type\": \"event_msg\", \"payload\": {", "lines that are not JSON"),
         ("[7]\n", "lines that are not objects"),
     ] {
         let (others, other) = read(format!("{lines}{more}"));
-        assert_eq!((&traces, other.passed_over.get(reason)), (&others, Some(&1)), "{more}");
+        assert_eq!((&traces, other.counts.passed_over.get(reason)), (&others, Some(&1)), "{more}");
     }
     assert_eq!(read("{\"type\": \"session_meta\", \"payload\": {\"id\": \"\\x\"}}\n7\n").1.format, None);
     let (others, other) = read(lines.replacen('\n', "", 1));
-    assert!(others == traces && other.passed_over.is_empty(), "two values in a line: {other:?}");
+    assert!(others == traces && other.counts.passed_over.is_empty(), "two values in a line: {other:?}");
 }
 
 #[test]
@@ -216,8 +216,8 @@ fn text_between_the_lines_of_a_session_changes_no_run() {
         let (traces, reading) = read(format!("{mixed}\n{cut}"));
         assert_eq!(describe_runs(&traces), describe_runs(&read(&session).0), "{case}");
         let lines = session.lines().count() as u64;
-        assert_eq!(reading.passed_over["lines that are not JSON"], 3 * lines + 1, "{case}");
-        assert_eq!(reading.passed_over["lines that are not objects"], 2 * lines, "{case}");
+        assert_eq!(reading.counts.passed_over["lines that are not JSON"], 3 * lines + 1, "{case}");
+        assert_eq!(reading.counts.passed_over["lines that are not objects"], 2 * lines, "{case}");
     }
 }
 
@@ -274,7 +274,7 @@ fn a_truncated_first_line_loses_no_other_run() {
                     };
                     let place = format!("{format} of {length} bytes, cut at {cut}: {:?}", reading.errors);
                     assert_eq!(sizes(&traces), sizes(&expected), "{place}");
-                    assert_eq!((reading.format, reading.faults), (Some(format), 1), "{place}");
+                    assert_eq!((reading.format, reading.counts.errors), (Some(format), 1), "{place}");
                 }
             }
         }
@@ -377,7 +377,7 @@ fn sixteen_lines_of_messages_make_a_chat() {
             let (traces, reading) = read(format!("{}{object}", format!("{message}\n").repeat(messages)));
             if messages < 16 {
                 assert_eq!((traces.len(), reading.errors.len()), (1, 0), "{messages}: {:?}", reading.errors);
-                assert_eq!(reading.passed_over["lines of unknown format"], messages as u64);
+                assert_eq!(reading.counts.passed_over["lines of unknown format"], messages as u64);
             } else {
                 assert_eq!((traces.len(), reading.errors.len()), (0, 1), "{messages}");
             }

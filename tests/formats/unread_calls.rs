@@ -57,6 +57,6 @@ fn every_call_is_read_or_reported() {
         // Calls without an id may be other records of those with one.
         let count = with_id.max(found.len() - with_id) as u64;
         let unread = count.saturating_sub(read);
-        assert_eq!(reading.unread_calls, unread, "{}: {count} calls, {read} read", path.display());
+        assert_eq!(reading.counts.unread_calls, unread, "{}: {count} calls, {read} read", path.display());
     });
 }

@@ -27,7 +27,7 @@ use reading::{Drip, folder::Folder};
 use serde_json::Value;
 use wrongturn::{
     Error, ErrorKind, Location, ReadOptions, Scanner, Trace, default_detectors,
-    read::{Format, PassedOver, ReadSummary, read_stream},
+    read::{Format, ReadCounts, ReadSummary, read_stream},
     read_traces,
     scan::{FileScan, ScanOptions},
     trace::TraceCollector,
@@ -125,29 +125,17 @@ impl Case {
 /// The outcome of reading an input, apart from its runs.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    runs: u64,
-    runs_without_actions: u64,
+    counts: ReadCounts,
     errors: Vec<(ErrorKind, Option<u64>, Option<Location>)>,
-    passed_over: PassedOver,
 }
 
 impl Outcome {
     fn of(reading: &ReadSummary) -> Self {
-        Self {
-            runs: reading.runs,
-            runs_without_actions: reading.runs_without_actions,
-            errors: reading.errors.iter().map(place).collect(),
-            passed_over: reading.passed_over.clone(),
-        }
+        Self { counts: reading.counts.clone(), errors: reading.errors.iter().map(place).collect() }
     }
 
     fn of_scan(scan: &FileScan) -> Self {
-        Self {
-            runs: scan.summary.runs,
-            runs_without_actions: scan.summary.runs_without_actions,
-            errors: scan.errors.iter().map(place).collect(),
-            passed_over: scan.summary.passed_over.clone(),
-        }
+        Self { counts: scan.summary.counts.clone(), errors: scan.errors.iter().map(place).collect() }
     }
 }
 
@@ -165,16 +153,21 @@ fn same<T: PartialEq + std::fmt::Debug>(
 
 /// Checks the counts of runs and faults, and that an input without runs is reported.
 fn accounts(text: &[u8], traces: &[Trace], reading: &ReadSummary) -> Result<(), (&'static str, String)> {
-    same("the runs are not those that are counted", &(traces.len() as u64), &reading.runs)?;
-    same("the faults are not those that are counted", &(reading.errors.len() as u64), &reading.faults)?;
+    same("the runs are not those that are counted", &(traces.len() as u64), &reading.counts.runs)?;
+    same(
+        "the faults are not those that are counted",
+        &(reading.errors.len() as u64),
+        &reading.counts.errors,
+    )?;
     let lost = reading.errors.iter().filter(|error| error.run().is_some()).count() as u64;
     if let Some(expected) = runs_of(text, reading.format) {
-        same("runs are lost or doubled", &expected, &(reading.runs + lost))?;
+        same("runs are lost or doubled", &expected, &(reading.counts.runs + lost))?;
         if expected == 0 {
             return Ok(());
         }
     }
-    let is_silent = reading.runs == 0 && reading.errors.is_empty() && reading.passed_over.is_empty();
+    let is_silent =
+        reading.counts.runs == 0 && reading.errors.is_empty() && reading.counts.passed_over.is_empty();
     if is_silent && !lists_nothing(text) {
         return Err(("silence", format!("{reading:?}")));
     }
@@ -275,7 +268,7 @@ fn a_number_among_messages_steps_or_events_is_reported() {
     for seed in seeds::all() {
         let complaints = |text: &[u8]| {
             let reading = read_traces(text, &ReadOptions::default()).1;
-            reading.faults + reading.passed_over.values().sum::<u64>()
+            reading.counts.errors + reading.counts.passed_over.values().sum::<u64>()
         };
         if complaints(&seed.text) > 0 || REPEATING.contains(&seed.format) {
             continue;

@@ -45,7 +45,7 @@ fn bytes_that_are_not_utf8_are_replaced_and_counted() {
     let (traces, reading) = read_traces(&bytes, &tau2());
     assert_eq!((ids(&traces), reading.errors.len()), (vec!["a", "b", "c"], 0));
     assert!(native(&traces).contains("\u{fffd}"), "{traces:?}");
-    assert_eq!(reading.passed_over.into_values().collect::<Vec<_>>(), [1]);
+    assert_eq!(reading.counts.passed_over.into_values().collect::<Vec<_>>(), [1]);
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn native(traces: &[Trace]) -> String {
 #[track_caller]
 fn read_with(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Vec<Error>) {
     let (traces, reading) = read_traces(bytes, options);
-    assert_eq!(reading.runs, traces.len() as u64);
+    assert_eq!(reading.counts.runs, traces.len() as u64);
     // There are at most some thousand reads.
     let drip = Drip(bytes, (bytes.len() / 8_000).max(1));
     for (way, (others, other)) in [("stream", stream(bytes, options)), ("drip", stream(drip, options))] {
@@ -62,7 +62,7 @@ fn read_with(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, Vec<Error>) {
             describe_errors(&reading.errors),
             "the errors of the {way}"
         );
-        assert_eq!((other.format, other.runs), (reading.format, reading.runs), "{way}");
+        assert_eq!((other.format, other.counts.runs), (reading.format, reading.counts.runs), "{way}");
     }
     (traces, reading.errors)
 }

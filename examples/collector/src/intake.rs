@@ -213,7 +213,7 @@ impl Intake {
         }
         let mut reasons = vec![("spans or log records with malformed ids", batch.drop_malformed_ids())];
         for reason in ["spans without ids", "log records of no trace", "further faults"] {
-            reasons.push((reason, reading.passed_over.get(reason).copied().unwrap_or_default()));
+            reasons.push((reason, reading.counts.passed_over.get(reason).copied().unwrap_or_default()));
         }
         let mut messages: Vec<String> = reading.errors.first().map(ToString::to_string).into_iter().collect();
         let mut rejected = reading.errors.len() as u64;

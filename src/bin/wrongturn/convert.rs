@@ -43,11 +43,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
                 out.write_all(common::json_line(&trace.with_metadata(metadata))?.as_bytes())?;
             }
             ScanEvent::End(summary) => {
+                let counts = summary.counts;
                 let mut note = |what: String| notes.push(format!("note: {}: {what}", path.display()));
-                for (reason, count) in &summary.passed_over {
+                for (reason, count) in &counts.passed_over {
                     note(format!("skipped: {count} {reason}"));
                 }
-                let Unpaired { calls, messages, .. } = summary.unpaired;
+                let Unpaired { calls, messages, .. } = counts.unpaired;
                 for (count, what, which) in
                     [(calls, "call", "without an answer"), (messages, "answer", "without a call")]
                 {
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
                     }
                 }
                 // With `--join`, runs come after all files, so no file has any yet.
-                if summary.runs == 0 && summary.errors == 0 && !arguments.reading.join {
+                if counts.runs == 0 && counts.errors == 0 && !arguments.reading.join {
                     note("no runs".to_owned());
                 }
             }

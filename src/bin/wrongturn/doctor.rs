@@ -288,13 +288,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::End(summary) => {
                 if let Some(format) = summary.format {
                     let counts = diagnosis.formats.entry(Format::name(format)).or_default();
-                    *counts = [counts[0] + 1, counts[1] + summary.runs, counts[2] + calls];
+                    *counts = [counts[0] + 1, counts[1] + summary.counts.runs, counts[2] + calls];
                 }
-                for (reason, count) in &summary.passed_over {
+                for (reason, count) in &summary.counts.passed_over {
                     *diagnosis.skipped.entry(reason.to_string()).or_default() += count;
                     diagnosis.problem(Kind::Skipped, &file, *count, "");
                 }
-                let is_empty = summary.runs == 0 && summary.errors == u64::from(empty.is_some());
+                let is_empty =
+                    summary.counts.runs == 0 && summary.counts.errors == u64::from(empty.is_some());
                 diagnosis.problem(
                     Kind::NoRuns,
                     &file,

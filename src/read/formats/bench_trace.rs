@@ -8,7 +8,6 @@ use crate::json::{Fault, JsonString};
 use crate::names::named;
 use crate::read::format::RecordReader;
 use crate::read::header::Header;
-use crate::read::runs::OpenRun;
 use crate::trace::{
     Action, LabelledFailure, Milestone, ReferenceRoute, RouteStatus, RunSummary, StepInput, StepValidator,
 };
@@ -92,7 +91,7 @@ struct Entry<'a> {
 }
 
 /// Reads an episode.
-fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
+fn run(json: &mut Json<'_>, header: &Header, _: &mut Assembler<'_>, runs: &mut Runs<'_>) -> Read<RunSummary> {
     let start = json.offset();
     let mut episode = Episode::default();
     let mut has_snapshot = false;
@@ -126,10 +125,9 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
     }
     let entries = episode.entries.take().ok_or_else(|| json.missing("trajectory"))?;
     let typed = |error: Error| Fault::other(start, error);
-    run.begin(&episode.routing().map_err(typed)?);
-    feed(&entries, run).map_err(typed)?;
-    run.ending = episode.ending(header).map_err(typed)?;
-    Ok(())
+    runs.begin(&episode.routing().map_err(typed)?);
+    feed(&entries, runs).map_err(typed)?;
+    episode.ending(header).map_err(typed)
 }
 
 fn milestone(json: &mut Json<'_>) -> Read<Milestone> {
@@ -196,8 +194,8 @@ fn entry<'a>(json: &mut Json<'a>) -> Read<Entry<'a>> {
 }
 
 /// Emits a step for each entry. The alignment decides which `obs` is its feedback.
-fn feed(entries: &[Entry<'_>], run: &mut OpenRun<'_, '_>) -> Result<()> {
-    let alignment = run.options.alignment.unwrap_or(match entries.first() {
+fn feed(entries: &[Entry<'_>], runs: &mut Runs<'_>) -> Result<()> {
+    let alignment = runs.options.alignment.unwrap_or(match entries.first() {
         Some(first) if first.action().is_none() => Alignment::After,
         _ => Alignment::Before,
     });
@@ -217,7 +215,7 @@ fn feed(entries: &[Entry<'_>], run: &mut OpenRun<'_, '_>) -> Result<()> {
         if let Some(number) = entry.step {
             step = step.at(number).turn(number);
         }
-        run.step(&gate.admit(step)?);
+        runs.step(&gate.admit(step)?);
     }
     Ok(())
 }

@@ -5,8 +5,7 @@ use crate::error::Error;
 use crate::json::Fault;
 use crate::read::format::RecordReader;
 use crate::read::header::Header;
-use crate::read::runs::OpenRun;
-use crate::trace::Trace;
+use crate::trace::{RunSummary, Trace};
 
 const FOREIGN: Mark = Every("traces", &Not(&Any(&[Has(&["version"]), Has(&["steps"])])));
 
@@ -32,13 +31,14 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 };
 
 /// Reads a native trace with serde, as golden entries are read.
-fn run(json: &mut Json<'_>, _: &Header, run: &mut OpenRun<'_, '_>) -> Read<()> {
+fn run(json: &mut Json<'_>, _: &Header, _: &mut Assembler<'_>, runs: &mut Runs<'_>) -> Read<RunSummary> {
     let start = json.offset();
     let raw = json.raw()?;
     match serde_json::from_slice::<Trace>(raw.bytes()) {
         Ok(trace) => {
-            run.replay(&trace);
-            Ok(())
+            runs.begin(trace.routing());
+            trace.steps().for_each(|step| runs.step(&step));
+            Ok(trace.ending().clone())
         }
         Err(error) => {
             if simdutf8::basic::from_utf8(raw.bytes()).is_err() {

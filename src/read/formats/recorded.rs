@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::hash::Hash;
 
 use crate::json::{Json, Kind, Raw};
+use crate::read::PassedOver;
 use crate::read::document::Document;
 use crate::read::in_order::InOrder;
 use crate::read::members::Members;
 use crate::read::outcome::Outcome;
-use crate::read::runs::{PassedOver, Runs};
+use crate::read::runs::Runs;
 use crate::read::signature::Mark;
 use crate::read::{common, wire, words};
 use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, TextCow, TextMap, Usage};

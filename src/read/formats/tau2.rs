@@ -12,8 +12,7 @@ use crate::error::{Error, echo};
 use crate::json::Fault;
 use crate::read::format::RecordReader;
 use crate::read::header::{Header, Tasks};
-use crate::read::runs::OpenRun;
-use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, RouteStatus};
+use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
@@ -287,24 +286,30 @@ impl OpenSimulation {
 }
 
 /// Reads a simulation run.
-fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
+fn run<'a>(
+    json: &mut Json<'a>,
+    header: &Header,
+    steps: &mut Assembler<'a>,
+    runs: &mut Runs<'_>,
+) -> Read<RunSummary> {
+    let mut ending = RunSummary::default();
     let mut found = OpenSimulation::default();
     // Without routes, the task need not be known in advance.
     let mut task_known = header.tasks.is_none();
-    let texts = run.options.argument_texts.unwrap_or(true)
+    let texts = runs.options.argument_texts.unwrap_or(true)
         || header.tasks.as_ref().is_some_and(|tasks| tasks.looks_inside);
     let start = json.offset();
     json.object(|key, value| {
         match key {
-            b"id" => run.ending.metadata.id = id(value)?.map(Cow::into_owned),
+            b"id" => ending.metadata.id = id(value)?.map(Cow::into_owned),
             b"task_id" => {
-                run.ending.metadata.task = id(value)?.map(Cow::into_owned);
+                ending.metadata.task = id(value)?.map(Cow::into_owned);
                 task_known = true;
             }
-            b"trial" => run.ending.metadata.trial = value.or_null(Json::whole)?,
+            b"trial" => ending.metadata.trial = value.or_null(Json::whole)?,
             b"termination_reason" => {
                 found.is_run = true;
-                run.ending.metadata.termination = value.or_null(Json::string)?.map(Into::into);
+                ending.metadata.termination = value.or_null(Json::string)?.map(Into::into);
             }
             b"reward_info" => {
                 ((found.reward, found.checked), found.is_run) = (reward(value)?, true);
@@ -312,11 +317,12 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
             b"messages" => {
                 // If the key is repeated, its last value counts.
                 (found.has_messages, found.is_run) = (true, true);
-                if task_known || run.has_begun() {
-                    run.begin(&routing(header, run.ending.metadata.task.as_deref(), found.checked));
+                if task_known || runs.has_begun() {
+                    runs.begin(&routing(header, ending.metadata.task.as_deref(), found.checked));
                 }
-                run.assembler.begin(!task_known);
-                found.says_something = Messages::new(texts).read(value, run, task_known)? > 0;
+                steps.begin(!task_known);
+                found.says_something =
+                    Messages::new(texts).read(value, steps, task_known.then_some(&mut *runs))? > 0;
             }
             b"traj" | b"ticks" => found.elsewhere = events_elsewhere(key, value)?.or(found.elsewhere),
             _ => value.skip()?,
@@ -324,14 +330,17 @@ fn run<'a>(json: &mut Json<'a>, header: &Header, run: &mut OpenRun<'a, '_>) -> R
         Ok(())
     })?;
     found.check(start)?;
-    if !run.has_begun() {
-        run.begin(&routing(header, run.ending.metadata.task.as_deref(), found.checked));
+    if !runs.has_begun() {
+        runs.begin(&routing(header, ending.metadata.task.as_deref(), found.checked));
     }
-    run.ending.metadata.model = header.model();
-    run.ending.metadata.domain = header.domain();
+    ending.metadata.model = header.model();
+    ending.metadata.domain = header.domain();
     let typed = |error: Error| Fault::other(start, error);
-    run.ending.set_reward(found.reward).map_err(typed)?;
-    if found.has_messages { run.finish().map_err(typed) } else { Ok(()) }
+    ending.set_reward(found.reward).map_err(typed)?;
+    if found.has_messages {
+        ending.unpaired = runs.finish(steps).map_err(typed)?;
+    }
+    Ok(ending)
 }
 
 /// Reads the `reward` of a `reward_info`, and the id of the first of its `action_checks`.

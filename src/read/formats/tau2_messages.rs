@@ -2,7 +2,6 @@
 
 use super::prelude::*;
 use crate::json::{Fault, JsonString};
-use crate::read::runs::OpenRun;
 use crate::trace::Digest;
 
 /// Reads the caller of a call; `None` for null.
@@ -51,27 +50,27 @@ impl<'a> Messages<'a> {
         Self { texts, ..Self::default() }
     }
 
-    /// Reads the messages of a run, or null, and returns their number. With `flush`, emits complete steps while
+    /// Reads the messages of a run, or null, and returns their number. With `runs`, emits complete steps while
     /// reading.
     pub(in crate::read) fn read(
         &mut self,
         json: &mut Json<'a>,
-        run: &mut OpenRun<'a, '_>,
-        flush: bool,
+        steps: &mut Assembler<'a>,
+        mut runs: Option<&mut Runs<'_>>,
     ) -> Read<u64> {
         let mut turn = 0;
         json.list_or_null(|message| {
-            self.message(message, turn, run)?;
+            self.message(message, turn, steps)?;
             turn += 1;
-            if flush {
-                run.flush().map_err(|error| Fault::other(message.offset(), error))?;
+            if let Some(runs) = &mut runs {
+                runs.flush(steps).map_err(|error| Fault::other(message.offset(), error))?;
             }
             Ok(())
         })?;
         Ok(turn)
     }
 
-    fn message(&mut self, json: &mut Json<'a>, turn: u64, run: &mut OpenRun<'a, '_>) -> Read<()> {
+    fn message(&mut self, json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<()> {
         self.calls.clear();
         self.answers.clear();
         let mut actor = None;
@@ -104,18 +103,18 @@ impl<'a> Messages<'a> {
         let actor = actor.ok_or_else(|| json.missing("role"))?;
         if actor == Actor::Environment {
             if !grouped {
-                own.give(turn, run);
+                own.give(turn, steps);
             }
-            self.answers.drain(..).for_each(|answer| answer.give(turn, run));
+            self.answers.drain(..).for_each(|answer| answer.give(turn, steps));
             return Ok(());
         }
         if let Some(content) = own.content.filter(|content| !content.is_empty()) {
-            run.assembler.message(actor, turn, Text::from(content));
+            steps.message(actor, turn, Text::from(content));
         }
         for (call, requestor) in self.calls.drain(..) {
             // Calls and answers without an id get the empty one, which pairs them with each other.
             let id = Some(call.id.unwrap_or_default());
-            run.assembler.call(Call { actor: requestor.unwrap_or(actor), turn, id, ..call });
+            steps.call(Call { actor: requestor.unwrap_or(actor), turn, id, ..call });
         }
         Ok(())
     }
@@ -174,7 +173,7 @@ fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
 }
 
 impl<'a> ToolAnswer<'a> {
-    fn give(self, turn: u64, run: &mut OpenRun<'a, '_>) {
+    fn give(self, turn: u64, steps: &mut Assembler<'a>) {
         // As in Pisama's note on tau2-bench: an answer is an error if its flag says so, or if its text begins
         // with `Error`, whatever the flag says.
         let (status, provenance) = match self.error {
@@ -187,6 +186,6 @@ impl<'a> ToolAnswer<'a> {
         };
         let observation = Content::from(self.content.map(|content| Text::from(content).into()));
         let answer = Answer::new(observation, status, provenance);
-        run.assembler.answer(turn, Some(self.id.unwrap_or_default()), answer);
+        steps.answer(turn, Some(self.id.unwrap_or_default()), answer);
     }
 }

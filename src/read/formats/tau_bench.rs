@@ -9,7 +9,6 @@ use crate::json::Fault;
 use crate::read::format::RecordReader;
 use crate::read::header::Header;
 use crate::read::in_order::InOrder;
-use crate::read::runs::OpenRun;
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -30,7 +29,12 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     }),
 };
 
-fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<()> {
+fn run<'a>(
+    json: &mut Json<'a>,
+    _: &Header,
+    steps: &mut Assembler<'a>,
+    runs: &mut Runs<'_>,
+) -> Read<RunSummary> {
     let start = json.offset();
     let (mut task, mut trial, mut reward, mut messages) = (None, None, None, None);
     let mut info = Members::default();
@@ -59,12 +63,12 @@ fn run<'a>(json: &mut Json<'a>, _: &Header, run: &mut OpenRun<'a, '_>) -> Read<(
         domain: domain(&messages),
         ..Metadata::default()
     };
-    run.begin(&routing(info.object("task").get("actions").and_then(Raw::items)));
-    run.assembler.begin(false);
-    read_steps(messages, run);
+    runs.begin(&routing(info.object("task").get("actions").and_then(Raw::items)));
+    steps.begin(false);
+    read_steps(messages, steps);
     let typed = |error: Error| Fault::other(start, error);
-    run.ending = RunSummary::new(metadata, reward).map_err(typed)?;
-    run.finish().map_err(typed)
+    let ending = RunSummary::new(metadata, reward).map_err(typed)?;
+    Ok(ending.with_unpaired(runs.finish(steps).map_err(typed)?))
 }
 
 #[derive(Default)]
@@ -113,8 +117,7 @@ fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
 /// The prefix of an answer to a call that the agent wrote as text.
 const OUTPUT: &str = "API output: ";
 
-fn read_steps<'a>(messages: Vec<Message<'a>>, run: &mut OpenRun<'a, '_>) {
-    let steps = &mut *run.assembler;
+fn read_steps<'a>(messages: Vec<Message<'a>>, steps: &mut Assembler<'a>) {
     let (mut waiting, mut in_order) = (None, InOrder::default());
     let mut messages = (0_u64..).zip(messages).peekable();
     while let Some((turn, message)) = messages.next() {

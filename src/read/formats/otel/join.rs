@@ -25,7 +25,7 @@ use crate::trace::StepSink;
 /// assert!(join.add(b"[1, 2]").is_none());
 /// let mut collector = TraceCollector::default();
 /// let reading = join.finish(&mut collector);
-/// assert_eq!((reading.runs, collector.traces[0].steps().len()), (1, 2));
+/// assert_eq!((reading.counts.runs, collector.traces[0].steps().len()), (1, 2));
 /// ```
 #[derive(Debug)]
 pub struct SpanJoin<'a> {
