@@ -61,6 +61,7 @@ mod state;
 mod summary;
 mod worst;
 
+pub(crate) use file_report::without_formats;
 pub use file_report::{FileReport, FileSums, ReadCounts};
 pub use files::Files;
 pub use flagged::{FlaggedRun, RunStrip, StripFinding, StripStep};
