@@ -131,6 +131,13 @@ pub struct Finding {
 pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 impl Finding {
+    /// Returns the steps in words: `steps 3-7`, or `step 3` if there is only one.
+    #[must_use]
+    pub fn steps(&self) -> String {
+        let Self { first, last, .. } = self;
+        if first == last { format!("step {first}") } else { format!("steps {first}-{last}") }
+    }
+
     /// Creates a finding of this detector in the steps from `first` to `last`, with [`Confidence::Certain`].
     ///
     /// ```
@@ -139,7 +146,7 @@ impl Finding {
     /// let mode = FailureMode::new(FailureClass::System, "too_long");
     /// let evidence = Evidence::Other(serde_json::json!({"steps": 900}));
     /// let finding = Finding::new("too_long", mode, (3, 902), "900 steps", evidence);
-    /// assert_eq!(finding.id, "too_long:902");
+    /// assert_eq!((finding.id.as_str(), finding.steps().as_str()), ("too_long:902", "steps 3-902"));
     /// ```
     #[must_use]
     pub fn new(

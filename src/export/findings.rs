@@ -1,6 +1,9 @@
 //! Writes findings in the formats of other systems, and renders GitHub Actions annotations.
 
 use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::Value;
 
 use super::{rows, sarif};
 use crate::detect::{Confidence, Finding};
@@ -71,6 +74,8 @@ pub struct FindingsWriter<W> {
     format: FindingsFormat,
     out: W,
     has_results: bool,
+    /// The notifications of a SARIF log.
+    notifications: Vec<Value>,
 }
 
 impl<W: Write> FindingsWriter<W> {
@@ -80,7 +85,7 @@ impl<W: Write> FindingsWriter<W> {
     /// If writing to `out` fails.
     pub fn new(format: FindingsFormat, mut out: W) -> io::Result<Self> {
         out.write_all(format.head().as_bytes())?;
-        Ok(Self { format, out, has_results: false })
+        Ok(Self { format, out, has_results: false, notifications: Vec::new() })
     }
 
     /// Writes the findings of a run.
@@ -103,13 +108,20 @@ impl<W: Write> FindingsWriter<W> {
         self.out.write_all(rendered.as_bytes())
     }
 
+    /// Records an error in a file that could not be read in full. Only a SARIF log has it.
+    pub fn unread(&mut self, file: &Path, error: &str) {
+        if self.format == FindingsFormat::Sarif {
+            self.notifications.push(sarif::notification(file, error));
+        }
+    }
+
     /// Ends the document and returns the output.
     ///
     /// # Errors
     /// If writing to the output fails.
     pub fn finish(mut self) -> io::Result<W> {
         if self.format == FindingsFormat::Sarif {
-            self.out.write_all(b"\n]}]}\n")?;
+            self.out.write_all(sarif::end(&self.notifications).as_bytes())?;
         }
         self.out.flush()?;
         Ok(self.out)
@@ -121,8 +133,7 @@ fn github_annotation(record: &TraceRecord, finding: &Finding) -> String {
     let property = |text: &str| data(text).replace(':', "%3A").replace(',', "%2C");
     let kind = if finding.confidence == Confidence::Certain { "warning" } else { "notice" };
     let line = record.places.get(&finding.last).map(|place| format!(",line={}", place.line));
-    let (first, last) = (finding.first, finding.last);
-    let text = format!("{}, steps {first}-{last}: {}", echo(&record.trace_id()), finding.message);
+    let text = format!("{}, {}: {}", echo(&record.trace_id()), finding.steps(), finding.message);
     format!(
         "::{kind} file={}{},title={}::{}\n",
         property(&path_text(record.file.as_os_str())),

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, for code scanning.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -67,9 +67,25 @@ pub(super) fn result(record: &TraceRecord, finding: &Finding) -> String {
     .to_string()
 }
 
-/// Returns a path as a relative or absolute URI reference.
+/// Returns the notification of an error in a file that could not be read in full.
+pub(super) fn notification(file: &Path, error: &str) -> Value {
+    let place = json!({"physicalLocation": {"artifactLocation": {"uri": uri(file)}}});
+    json!({"level": "error", "message": {"text": error}, "locations": [place]})
+}
+
+/// Returns the end of a SARIF log, from the end of the list of results on.
+pub(super) fn end(notifications: &[Value]) -> String {
+    let invocation = json!({
+        "executionSuccessful": notifications.is_empty(),
+        "toolExecutionNotifications": notifications,
+    });
+    format!("\n],\"invocations\":[{invocation}]}}]}}\n")
+}
+
+/// Returns a path as a URI: relative without `.`, or absolute with the scheme `file`.
 fn uri(path: &Path) -> String {
-    let mut uri = String::new();
+    let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+    let mut uri = if path.is_absolute() { "file://".to_owned() } else { String::new() };
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
             b'\\' if cfg!(windows) => uri.push('/'),

@@ -61,7 +61,7 @@ mod state;
 mod summary;
 mod worst;
 
-pub(crate) use file_report::total;
+pub(crate) use file_report::{total, without_formats};
 pub use file_report::{FileReport, FileSums};
 pub use files::Files;
 pub use flagged::{FlaggedRun, RunStrip, StripFinding, StripStep};

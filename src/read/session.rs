@@ -147,16 +147,17 @@ pub(super) fn read(
             let bytes = all.unwrap_or(&last.bytes);
             last.index.get_or_init(|| SkipIndex::of_length(bytes.len()));
             for line in lines(bytes, true, 0) {
+                let is_cut = line.offset() + line.bytes().len() == bytes.len();
                 if simdutf8::basic::from_utf8(line.bytes()).is_ok() {
                     if runs.options.places {
                         runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
                     }
-                    add_line(&mut *session, line.with_index(last.index.get()), runs);
+                    add_line(&mut *session, line.with_index(last.index.get()), is_cut, runs);
                 } else {
                     is_lossy = true;
                     runs.pass_over("lines with bytes that are not UTF-8, read as U+FFFD", 1);
                     last = last.then(LossyUtf8::of(line.bytes()).text.into_bytes());
-                    add_line(&mut *session, Raw::over(&last.bytes, 0), runs);
+                    add_line(&mut *session, Raw::over(&last.bytes, 0), is_cut, runs);
                 }
             }
             window.consume(end);
@@ -188,9 +189,11 @@ pub(super) fn read(
     read
 }
 
-fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, runs: &mut Runs<'_>) {
+/// Adds a line; `is_cut` if no line feed ends it, as the session may still be growing.
+fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, is_cut: bool, runs: &mut Runs<'_>) {
     if !line.json().is_sound() {
-        return runs.pass_over("lines that are not JSON", 1);
+        let reason = if is_cut { "incomplete last lines" } else { "lines that are not JSON" };
+        return runs.pass_over(reason, 1);
     }
     match Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line)) {
         Some(object) => add(session, object, runs),

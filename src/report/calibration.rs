@@ -16,7 +16,7 @@ pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Doc
     let mut document = Document::new("Detectors on labelled runs");
     let tested = || report.detectors.iter().filter(|detector| detector.figures.n > 0);
     document.lead(format!(
-        "On labelled runs, {} of {} have an F1 whose 95% CI lies above the F1 of flagging every run.",
+        "On labelled runs, the 95% CI of F1 lies above the F1 of flagging every run for {} of {}.",
         tested().filter(|detector| !detector.unproven).count(),
         counted(tested().count() as u64, "tested detector"),
     ));

@@ -7,7 +7,7 @@ use super::cell::counted;
 use super::table::TEXT_WIDTH;
 use super::table::Table;
 use super::wrap::wrapped;
-use crate::merge::{FileReport, FileSums, Files, total};
+use crate::merge::{FileReport, FileSums, Files, total, without_formats};
 use crate::read::ReadCounts;
 use crate::scan::path_text;
 
@@ -72,7 +72,7 @@ fn left_over(counts: &ReadCounts, without_action: &str) -> String {
         text += &format!("  {}\n", wrapped(&line, TEXT_WIDTH - 4).join("\n    "));
     }
     for (reason, count) in &counts.passed_over {
-        text += &format!("  skipped: {count} {reason}\n");
+        text += &format!("  skipped {reason}: {count}\n");
     }
     for (count, what, which) in [
         (counts.unread_calls, "call", "not read"),
@@ -156,13 +156,6 @@ pub(super) fn unread(files: &Files) -> u64 {
 
 /// Returns an error without the path of its file and without the list of expected formats.
 fn reason(path: &str, error: &str) -> String {
-    let error =
-        error.strip_prefix(path).and_then(|rest| rest.strip_prefix(':')).map_or(error, str::trim_start);
-    match error.split_once("unknown input format: ") {
-        Some((head, rest)) => {
-            let is = rest.split("; ").next().unwrap_or_default();
-            format!("{head}unknown input format: {is}")
-        }
-        None => error.to_owned(),
-    }
+    let rest = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(':'));
+    without_formats(rest.map_or(error, str::trim_start))
 }

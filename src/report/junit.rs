@@ -12,17 +12,18 @@ use super::markup::xml_text;
 /// let mut suite = TestSuite::new("runs");
 /// suite.case("runs.jsonl", "a", &[]);
 /// suite.case("runs.jsonl", "b", &[(Some("loop"), "the same answer 6 times", "steps 0-5")]);
+/// suite.error("other.jsonl", "read", "other.jsonl: unknown input format");
 /// let mut xml = Vec::new();
 /// TestSuite::write("", &[suite], &mut xml)?;
-/// assert!(String::from_utf8_lossy(&xml).contains(r#"<testsuite name="runs" tests="2" failures="1">"#));
+/// assert!(String::from_utf8_lossy(&xml).contains(r#"<testsuite name="runs" tests="3" failures="1" errors="1">"#));
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct TestSuite {
     name: String,
     cases: String,
-    /// The numbers of cases, failed cases and skipped cases.
-    counts: [u64; 3],
+    /// The numbers of cases, and of failed, skipped and erroneous ones.
+    counts: [u64; 4],
 }
 
 impl TestSuite {
@@ -41,15 +42,20 @@ impl TestSuite {
             format!("<failure{kind} message=\"{}\"{end}", xml_text(message))
         };
         let inside: String = failures.iter().map(failure).collect();
-        self.push(class, name, &inside, [1, u64::from(!failures.is_empty()), 0]);
+        self.push(class, name, &inside, [1, u64::from(!failures.is_empty()), 0, 0]);
     }
 
     /// Adds a case that was skipped for this reason.
     pub fn skipped(&mut self, class: &str, name: &str, why: &str) {
-        self.push(class, name, &format!("<skipped message=\"{}\"/>", xml_text(why)), [1, 0, 1]);
+        self.push(class, name, &format!("<skipped message=\"{}\"/>", xml_text(why)), [1, 0, 1, 0]);
     }
 
-    fn push(&mut self, class: &str, name: &str, inside: &str, counts: [u64; 3]) {
+    /// Adds a case that could not be run for this reason.
+    pub fn error(&mut self, class: &str, name: &str, why: &str) {
+        self.push(class, name, &format!("<error message=\"{}\"/>", xml_text(why)), [1, 0, 0, 1]);
+    }
+
+    fn push(&mut self, class: &str, name: &str, inside: &str, counts: [u64; 4]) {
         let end = if inside.is_empty() { "/>" } else { &format!(">{inside}</testcase>") };
         let (class, name) = (xml_text(class), xml_text(name));
         self.cases += &format!("<testcase classname=\"{class}\" name=\"{name}\"{end}\n");
@@ -62,7 +68,7 @@ impl TestSuite {
         self.count(other.counts);
     }
 
-    fn count(&mut self, counts: [u64; 3]) {
+    fn count(&mut self, counts: [u64; 4]) {
         for (sum, count) in self.counts.iter_mut().zip(counts) {
             *sum += count;
         }
@@ -70,10 +76,11 @@ impl TestSuite {
 
     /// Returns the attributes of the suite's element.
     fn attributes(&self) -> String {
-        let [tests, failures, skipped] = self.counts;
+        let [tests, failures, skipped, errors] = self.counts;
         let name = if self.name.is_empty() { "" } else { &format!(" name=\"{}\"", xml_text(&self.name)) };
-        let skipped = if skipped > 0 { &format!(" skipped=\"{skipped}\"") } else { "" };
-        format!("{name} tests=\"{tests}\" failures=\"{failures}\"{skipped}")
+        let [skipped, errors] = [("skipped", skipped), ("errors", errors)]
+            .map(|(what, count)| if count > 0 { format!(" {what}=\"{count}\"") } else { String::new() });
+        format!("{name} tests=\"{tests}\" failures=\"{failures}\"{errors}{skipped}")
     }
 
     /// Writes suites as one file. An empty `name` is omitted.

@@ -19,6 +19,7 @@ mod source;
 mod work;
 
 pub use metadata_table::RunTable;
+pub use open::is_input;
 #[cfg(feature = "statistics")]
 pub(crate) use path_text::StoredPath;
 pub use path_text::path_text;

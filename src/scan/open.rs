@@ -38,9 +38,16 @@ impl Compression {
 /// `a.jsonl.reset.2026-03-09T07-41-35.557Z`.
 const KEPT: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
 
-/// Returns true if a directory scan reads a file with this name. Names that begin with `._` are excluded: macOS
+/// Returns true if the scan of a directory reads a file with this name. Names that begin with `._` are excluded: macOS
 /// archives contain such files for resource forks.
-pub(super) fn is_input(path: &Path) -> bool {
+///
+/// ```
+/// use wrongturn::scan::is_input;
+///
+/// assert!(is_input("runs/a.jsonl.gz".as_ref()) && !is_input("runs/findings.sarif".as_ref()));
+/// ```
+#[must_use]
+pub fn is_input(path: &Path) -> bool {
     let ending = |path: &Path| {
         path.extension().and_then(OsStr::to_str).is_some_and(|ending| ENDINGS.contains(&ending))
     };

@@ -1,7 +1,6 @@
 //! Tests which detectors `wrongturn check` runs, and what it writes about them.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use wrongturn::default_detectors;
@@ -144,7 +143,7 @@ fn costly(model: &str) -> String {
 
 #[test]
 fn check_says_what_failures_cost() {
-    let folder = Folder::new("costs");
+    let folder = Folder::new("costs-of-findings");
     let (path, page) = (folder.write("runs.jsonl", &costly("m")), folder.path("report.html"));
     let (told, _) =
         ends("check", &["--verbose", "--detectors", "loop,tool_error_recovery", "--html", &page, &path], 0);
@@ -258,7 +257,7 @@ fn check_writes_its_tables_as_a_merge_does() {
     // The earlier names of flags are still accepted.
     let (summary, sims) = (path("b.json"), path("b.jsonl"));
     let quitter = "golden/tau2/scripted-quitter_airline.json";
-    ends("replicate", &["--summary", &summary, "--sims", &sims, "--resamples", "50", quitter], 0);
+    ends("replicate", &["--summary", &summary, "--sims", &sims, "--resamples", "100", quitter], 0);
     assert_eq!(
         (folder.json("b.json")["overall"]["sims"].clone(), folder.lines("b.jsonl").len()),
         (json!(40), 40)

@@ -54,7 +54,7 @@ fn wrong_usage_ends_with_2() {
         &["--nonsense"][..],
         &["--actors", "robots", &good],
         &["--threads", "0", &good],
-        &["--threads", "two", &good],
+        &["--resamples", "1", &good],
         &["--threshold", "0", &good],
         &["--threshold", "1.5", &good],
         &["--threshold", "NaN", &good],
@@ -74,7 +74,7 @@ fn wrong_usage_ends_with_2() {
         &["--alignment", "beside", &good],
         &["--actors", "robots", &good],
         &["--preset", "mine", &good],
-        &["--threads", "0", &good],
+        &["--fail-on", "malformed_call", &good],
         &["--detectors", "lop", &good],
         &["--out", &nowhere, &good],
         &["--config", &nowhere, &good],
@@ -106,7 +106,7 @@ fn at_most_20_errors_are_printed_and_the_rest_are_counted() {
 fn likely_findings_can_be_left_out_everywhere() {
     let golden = "golden/wasted_actions.jsonl";
     for (name, arguments) in [
-        ("compare", &["--resamples", "50"][..]),
+        ("compare", &["--resamples", "100"][..]),
         ("calibrate", &["--trials", "1", "--detectors", "wasted_actions", "--golden", golden, "--sweep"]),
         ("check", &["golden/tau2"]),
     ] {

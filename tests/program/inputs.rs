@@ -1,8 +1,7 @@
 //! Tests what `wrongturn check` reads: files of any format, sessions and traces in several files, and
 //! standard input.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! Tests `wrongturn label`.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! Tests `wrongturn replicate`.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 use crate::support::{Folder, GOOD, PARTLY, ends, keys};
@@ -122,7 +121,7 @@ fn the_guide_quotes_what_is_printed_and_the_readme_shows_what_is_drawn() {
 fn the_chart_becomes_a_pdf_as_the_guide_says() {
     let folder = Folder::new("pdf");
     let (svg, pdf) = (folder.path("forest.svg"), folder.path("forest.pdf"));
-    ends("replicate", &["--resamples", "50", "--chart", &svg], 0);
+    ends("replicate", &["--resamples", "100", "--chart", &svg], 0);
     let convert = std::process::Command::new("rsvg-convert").args(["-f", "pdf", "-o", &pdf, &svg]).output();
     let Ok(output) = convert else { return };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -153,7 +152,7 @@ fn the_replication_groups_runs_of_any_format() {
     let path = folder.write("runs.jsonl", &shell_runs());
     let (sims, summary) = (folder.path("sims.jsonl"), folder.path("summary.json"));
     let arguments =
-        ["--group-by", "agent,domain,task", "--resamples", "50", "--out", &sims, "--json", &summary, &path];
+        ["--group-by", "agent,domain,task", "--resamples", "100", "--out", &sims, "--json", &summary, &path];
     let (told, _) = ends("replicate", &arguments, 0);
     assert!(told.contains("By agent, domain, task") && told.contains("by program, with errors"), "{told}");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
@@ -182,7 +181,7 @@ fn the_replication_groups_runs_of_any_format() {
     // Without the flag, other formats are not read; the rows are the same, and no tables are added.
     ends("replicate", &[&path], 3);
     let plain = |more: &[&str]| {
-        let first = ["--resamples", "50", "--out", &sims];
+        let first = ["--resamples", "100", "--out", &sims];
         let (told, _) = ends("replicate", &[&first, more, &["golden/tau2"]].concat(), 0);
         (told, folder.lines("sims.jsonl"))
     };

@@ -8,6 +8,7 @@ use crate::common::arguments::{Seed, Surety, Threads, detector};
 use crate::common::config::Config;
 use crate::common::output::{self, Output};
 use crate::common::tables::{self, TableFiles};
+use crate::common::terminal::printable;
 use crate::common::{self, Unread};
 use clap::{
     Parser,
@@ -31,9 +32,10 @@ use wrongturn::{
 
 /// Measures how good the detectors are on labelled runs.
 #[derive(Parser)]
-#[command(after_help = common::notes(
+#[command(after_help = common::notes_with(
     "golden entries, one JSON object per line; without any, the bundled ones.",
     "a report on standard output, and files where they are asked for.",
+    common::GATE_STATUS,
     "wrongturn calibrate --detectors loop --gate experimental",
 ))]
 pub(crate) struct Arguments {
@@ -153,7 +155,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         );
         text += "\n";
     }
-    files.print(&(text + &render_gate(&report, options.gate, &compared)))?;
+    common::report(&printable(&(text + &render_gate(&report, options.gate, &compared))))?;
     Ok(status(arguments, &report, options.gate, &compared))
 }
 

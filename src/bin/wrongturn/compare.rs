@@ -21,7 +21,7 @@ use wrongturn::{
     detect::{Preset, with_min_confidence},
     report::{comparison_document, why_unshared},
     scan::{ScanOptions, TraceRecord},
-    stats::Resampling,
+    stats::{Resampling, mcnemar},
     trace::Actors,
 };
 
@@ -73,9 +73,11 @@ struct Scan {
 
 /// Fails if the detectors fire more often than on earlier runs of the same tasks.
 #[derive(Parser)]
-#[command(after_help = common::notes(
+#[command(after_help = common::notes_with(
     "files or directories of runs of any format, on the same tasks.",
-    "a line for each detector, with McNemar's exact test over pairs of runs of the same task, on standard output.",
+    "a line for each detector, with McNemar's exact test over pairs of runs of the same task, on standard output. `too \
+     few` are so few pairs that none of their outcomes could fail.",
+    common::GATE_STATUS,
     "wrongturn gate golden/tau2 --against golden/tau2 --detectors loop",
 ))]
 pub(crate) struct Gate {
@@ -88,10 +90,15 @@ pub(crate) struct Gate {
     #[arg(long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Fail on p-values below this
-    #[arg(long, default_value_t = 0.05, value_name = "P")]
+    #[arg(long, default_value_t = 0.05, value_name = "P", value_parser = alpha)]
     alpha: f64,
     #[command(flatten)]
     scan: Scan,
+}
+
+fn alpha(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|alpha| (0.0..=1.0).contains(alpha) && *alpha > 0.0);
+    share.ok_or_else(|| "expected a number above 0, at most 1".to_owned())
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
@@ -128,12 +135,19 @@ pub(crate) fn gate(arguments: &Gate) -> Result<u8, common::Failure> {
             let p = paired.p.unwrap_or(1.0);
             let is_worse = second_only > first_only && p < arguments.alpha;
             let (old, new) = (both + first_only, both + second_only);
-            let pairs = counted(both + first_only + second_only + neither, "pair");
-            let verdict = if is_worse { "FAILED" } else { "ok" };
+            let pairs = both + first_only + second_only + neither;
+            // The worst outcome is that each pair got worse.
+            let may_fail = mcnemar(0, pairs) < arguments.alpha;
+            let verdict = match (is_worse, may_fail) {
+                (true, _) => "FAILED",
+                (false, true) => "ok",
+                (false, false) => "too few",
+            };
+            let pairs = counted(pairs, "pair");
             text += &format!("{verdict:7} {detector:22} {old} before, {new} now, of {pairs}; p = {p:.4}\n");
             status = if is_worse { common::FAILED } else { status };
         }
-        common::print(&text)?;
+        common::report(&text)?;
         Ok(status)
     })
 }

@@ -1,6 +1,6 @@
 //! `wrongturn convert`: writes runs of any format in the native form, one JSON object per line.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,12 +41,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
                 let mut metadata = trace.metadata().clone();
                 metadata.source.get_or_insert_with(|| path_text(path.as_os_str()).into_owned());
                 out.write_all(common::json_line(&trace.with_metadata(metadata))?.as_bytes())?;
+                if out.is_closed() {
+                    return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
+                }
             }
             ScanEvent::End(summary) => {
                 let counts = summary.counts;
                 let mut note = |what: String| notes.push(format!("note: {}: {what}", path.display()));
                 for (reason, count) in &counts.passed_over {
-                    note(format!("skipped: {count} {reason}"));
+                    note(format!("skipped {reason}: {count}"));
                 }
                 let Unpaired { calls, messages, .. } = counts.unpaired;
                 for (count, what, which) in
@@ -65,6 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         }
         Ok(())
     })?;
+    inputs.keep_files_if_nothing_read();
     out.finish()?;
     for line in &notes {
         common::note(line);

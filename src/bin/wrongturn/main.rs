@@ -24,7 +24,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 /// Finds failures in recorded runs of AI agents.
 #[derive(Parser)]
-#[command(name = "wrongturn", version, arg_required_else_help = true, after_help = common::STATUS)]
+#[command(name = "wrongturn", version, arg_required_else_help = true, after_help = common::GATE_STATUS)]
 struct Program {
     #[command(subcommand)]
     command: Command,

@@ -42,6 +42,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let Arguments { outputs, .. } = arguments;
+    common::terminal::set_quiet(arguments.text.quiet);
     let mut states = arguments.states.clone();
     if let Some(list) = &arguments.list {
         let lines = String::from_utf8(output::read(list)?).map_err(at(list))?;

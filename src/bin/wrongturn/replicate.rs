@@ -94,5 +94,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         replicated::report(part, options, &arguments.outputs, arguments.threads)?;
     }
     arguments.metadata.tell(run_table.as_ref());
+    let [whole, some, none] = inputs.files.read_counts();
+    if format.is_some() && none > whole + some {
+        common::note("note: the files were read as tau2-bench results; with --group-by, any format is read");
+    }
     inputs.told()
 }

@@ -1,6 +1,7 @@
 //! The gate of a check: thresholds that fail it, and a baseline of known findings.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -9,13 +10,14 @@ use wrongturn::{Finding, detect::detector_info, merge::ScanSummary, scan::TraceR
 
 use crate::common::Failure;
 use crate::common::config;
+use crate::common::findings::counted;
 use crate::common::output;
 
 /// A condition under which a check fails: `loop`, `loop>5`, `loop>5%`, or `any` for all detectors together.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FailOn {
     /// `None` stands for any detector.
-    detector: Option<&'static str>,
+    pub(super) detector: Option<&'static str>,
     limit: Limit,
 }
 
@@ -60,11 +62,15 @@ impl FailOn {
             Limit::Runs(most) => (flagged > most, most.to_string()),
             Limit::Percent(most) => (flagged as f64 * 100.0 > most * applicable as f64, format!("{most}%")),
         };
-        is_broken.then(|| format!("{name} flags {flagged} of {applicable} runs, more than {most}"))
+        is_broken
+            .then(|| format!("{name} flags {flagged} of {}, more than {most}", counted(applicable, "run")))
     }
 }
 
-/// Accepted findings, identified by task (or run, if it has no task), detector and tool.
+/// The version of baselines. Those of version 1 have no domains.
+const VERSION: u32 = 2;
+
+/// Accepted findings, identified by domain and task (or run, if it has no task), detector and tool.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Baseline {
@@ -76,6 +82,8 @@ pub(crate) struct Baseline {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Known {
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    domain: String,
     task: String,
     detector: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -84,9 +92,10 @@ pub(crate) struct Known {
 
 impl Known {
     fn of(record: &TraceRecord, finding: &Finding) -> Self {
+        let domain = record.metadata.domain.clone().unwrap_or_default();
         let task = record.metadata.task.clone().unwrap_or_else(|| record.trace_id());
         let tool = finding.tool.clone().unwrap_or_default();
-        Self { task, detector: finding.detector.to_string(), tool }
+        Self { domain: domain.to_string(), task, detector: finding.detector.to_string(), tool }
     }
 }
 
@@ -94,9 +103,24 @@ impl Baseline {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let baseline: Self = output::parse(path, |text| serde_json::from_str(text))?;
         match baseline.version {
-            1 => Ok(baseline),
-            other => Err(format!("{}: expected baseline version 1, got {other}", path.display()).into()),
+            VERSION => Ok(baseline),
+            other => {
+                let path = path.display();
+                Err(format!(
+                    "{path}: expected baseline version {VERSION}, got {other}; --update-baseline replaces it"
+                )
+                .into())
+            }
         }
+    }
+
+    /// Returns an error if the file is neither empty nor a baseline, of any version.
+    pub(crate) fn may_replace(path: &Path) -> Result<(), Failure> {
+        let old = fs::read(path).unwrap_or_default();
+        if old.trim_ascii().is_empty() || serde_json::from_slice::<Self>(&old).is_ok() {
+            return Ok(());
+        }
+        Err(format!("{}: not a baseline, so it is not replaced; name another file", path.display()).into())
     }
 
     /// Removes the known findings of a run, and returns their number.
@@ -110,7 +134,7 @@ impl Baseline {
     }
 
     pub(crate) fn write(&mut self, path: &Path) -> Result<(), Failure> {
-        self.version = 1;
+        self.version = VERSION;
         output::write_json(path, self)
     }
 }

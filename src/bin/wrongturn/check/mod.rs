@@ -14,6 +14,7 @@ use crate::common::inputs::{self, Inputs};
 use crate::common::output::{is_stdout, protect};
 use crate::common::parts::{self, PartialFile, TextOptions};
 use crate::common::tables::TableFiles;
+use crate::common::terminal::set_quiet;
 use clap::Parser;
 use serde_json::Value;
 use wrongturn::{
@@ -30,9 +31,12 @@ use streams::{Entry, FormattedFile, OutputFormat, Stream};
 
 /// Lists the failures in recorded runs, worst runs first.
 #[derive(Parser)]
-#[command(after_help = common::notes(
-    "runs of any format that `wrongturn formats` lists; directories are searched.",
-    "the worst runs with their findings, and totals, on standard output. No output replaces an input.",
+#[command(after_help = common::notes_with(
+    "runs of any format that `wrongturn formats` lists; directories are searched. Lines that are not JSON \
+     cause a note, not status 3.",
+    "the worst runs with their findings, and totals, on standard output. No output replaces an input, nor \
+     any file if nothing could be read.",
+    common::GATE_STATUS,
     "wrongturn check golden/tau2 --output findings.csv",
 ))]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
@@ -60,7 +64,7 @@ pub(crate) struct Arguments {
     no_config: bool,
     #[command(flatten)]
     surety: Surety,
-    /// Add fingerprints of how each model acts, as in `wrongturn fingerprint`
+    /// Add fingerprints of how each model acts, as in `wrongturn fingerprint`, to the figures (.json) and partial states
     #[arg(help_heading = "Output", long)]
     fingerprints: bool,
     /// Stream files larger than this many MiB instead of loading them
@@ -87,7 +91,7 @@ pub(crate) struct Arguments {
     /// Add a line for each value of this: model, agent, domain, task, format, or the name of a label
     #[arg(help_heading = "Output", long, value_name = "WHAT", conflicts_with = "path")]
     group_by: Option<String>,
-    /// Exit with status 0 even if some inputs could not be read
+    /// Exit with status 0 if only some inputs could not be read
     #[arg(help_heading = "Gate", long)]
     allow_unread: bool,
     #[command(flatten)]
@@ -102,12 +106,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if arguments.scanning.reading.join && arguments.partial.path.is_some() {
         return Err("--join cannot be used with --partial: a trace may be spread over several parts".into());
     }
+    set_quiet(arguments.text.quiet);
     protect(&arguments.paths)?;
     let Scanning { reading, metadata, .. } = &arguments.scanning;
     let read = reading.options();
     let scan = arguments.scanning.options()?;
     let run_table = scan.run_table.clone();
-    let (settings, Judges { own, profiles }) = judges(arguments)?;
+    let (settings, judging) = judges(arguments)?;
+    let fail_on = conditions(arguments, &settings, &judging)?;
+    let Judges { own, profiles } = judging;
     let path_of_baseline = arguments.baseline.as_deref().or(settings.baseline.as_deref());
     if arguments.update_baseline && path_of_baseline.is_none() {
         return Err("--update-baseline needs --baseline, or `baseline` in wrongturn.toml".into());
@@ -124,12 +131,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         ..scan
     };
     let scanner = Scanner::new(own, options)?;
-    let fail_on: Vec<FailOn> =
-        settings.fail_on.iter().map(|condition| condition.parse()).collect::<Result<_, _>>()?;
     let partial = arguments.partial.create()?;
+    let is_part = partial.is_some();
     let known = match path_of_baseline {
-        Some(path) if !arguments.update_baseline => Some(Baseline::read(path)?),
-        _ => None,
+        Some(path) if arguments.update_baseline => Baseline::may_replace(path).map(|()| None)?,
+        path => path.map(Baseline::read).transpose()?,
     };
     let mut baseline = Baseline::default();
     let mut groups = arguments.group_by.as_deref().map(Groups::by);
@@ -162,21 +168,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     })?;
     metadata.tell(run_table.as_ref());
     part.files = inputs.files.clone();
-    streams.into_iter().try_for_each(Stream::finish)?;
-    if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
+    if !is_part {
+        inputs.keep_files_if_nothing_read();
+    }
+    streams.into_iter().try_for_each(|stream| stream.finish(&inputs.files))?;
+    if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline && !inputs.is_nothing_read()) {
         baseline.write(path)?;
         common::note(&format!("note: wrote the known findings to {}", path.display()));
     }
     let draw = |flagged: FlaggedRuns| {
         if reading.join { flagged.read_joined(&arguments.paths, &read) } else { flagged.read(&read) }
     };
-    let broken: Vec<String> = arguments
-        .fail_on
-        .iter()
-        .chain(&fail_on)
-        .filter_map(|condition| condition.broken_by(&part.summary))
-        .collect();
-    let is_part = partial.is_some();
+    let broken: Vec<String> =
+        fail_on.iter().filter_map(|condition| condition.broken_by(&part.summary)).collect();
     if let Some(out) = partial {
         let content = PartialContent::Scan(Box::new(part.clone()));
         let options = options_of(arguments, &settings)?;
@@ -194,10 +198,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         let text = (arguments.output_format == OutputFormat::Text).then_some(&arguments.text);
         parts::report_scan(part, draw, &files, text, &more)?;
     }
+    inputs.tell_damaged();
     inputs.tell();
     settings.report_unused();
-    let status = status(&inputs, &broken, arguments.allow_unread || is_part)?;
-    Ok(if arguments.allow_unread && status == common::UNREAD { 0 } else { status })
+    let status = status(&inputs, &broken, is_part)?;
+    let is_allowed = arguments.allow_unread && !inputs.is_nothing_read();
+    Ok(if is_allowed && status == common::UNREAD { 0 } else { status })
+}
+
+/// Returns the conditions that fail the check. Fails if a condition names a detector that does not run, because it could
+/// never hold. Drops those of the settings whose detectors `--detectors` leaves out.
+fn conditions(
+    arguments: &Arguments,
+    settings: &Config,
+    Judges { own, profiles }: &Judges,
+) -> Result<Vec<FailOn>, common::Failure> {
+    let runs = |id: &str| {
+        let of_profiles = profiles.iter().flat_map(|profile| &profile.detectors);
+        own.iter().chain(of_profiles).any(|detector| detector.id() == id)
+    };
+    let of_settings: Result<Vec<FailOn>, String> =
+        settings.fail_on.iter().map(|condition| condition.parse()).collect();
+    let mut all = of_settings?;
+    all.retain(|condition| arguments.detectors.is_empty() || condition.detector.is_none_or(&runs));
+    all.extend_from_slice(&arguments.fail_on);
+    match all.iter().filter_map(|condition| condition.detector).find(|id| !runs(id)) {
+        Some(id) => Err(format!(
+            "fail-on: `{id}` does not run; select it with --detectors, or `select` in wrongturn.toml"
+        )
+        .into()),
+        None => Ok(all),
+    }
 }
 
 /// Returns the settings, and the detectors that the settings and arguments choose.

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use wrongturn::{
+    Finding,
     export::{EventContext, FindingsFormat, FindingsWriter, otlp_json},
+    merge::Files,
     report::TestSuite,
     scan::{TraceRecord, path_text},
 };
@@ -130,8 +132,7 @@ impl Entry {
 }
 
 fn junit_case(record: &TraceRecord) -> TestSuite {
-    let steps: Vec<String> =
-        record.findings().map(|finding| format!("steps {}-{}", finding.first, finding.last)).collect();
+    let steps: Vec<String> = record.findings().map(Finding::steps).collect();
     let failures: Vec<_> = record
         .findings()
         .zip(&steps)
@@ -177,12 +178,18 @@ impl Stream {
         Ok(())
     }
 
-    /// Completes the output, and moves a file to its path.
-    pub(crate) fn finish(self) -> Result<(), Failure> {
+    /// Adds the files that could not be read in full, completes the output, and moves a file to its path.
+    pub(crate) fn finish(self, files: &Files) -> Result<(), Failure> {
+        let faults = files.faults().into_iter();
+        let faults = faults.filter_map(|(path, _, errors)| Some((path, errors.into_iter().next()?)));
         let out = match self.target {
-            Target::Findings(out) => out.finish()?,
+            Target::Findings(mut out) => {
+                faults.for_each(|(path, error)| out.unread(path, &error));
+                out.finish()?
+            }
             Target::Lines(out) => out,
-            Target::Cases(cases, mut out) => {
+            Target::Cases(mut cases, mut out) => {
+                faults.for_each(|(path, error)| cases.error(&path_text(path.as_os_str()), "read", &error));
                 TestSuite::write("", &[cases], &mut out)?;
                 out
             }

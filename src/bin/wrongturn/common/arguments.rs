@@ -12,7 +12,7 @@ use wrongturn::{
     stats::Resampling,
 };
 
-use super::{Failure, inputs::Inputs, note, output};
+use super::{Failure, findings::counted, inputs::Inputs, note, output};
 
 /// How the inputs are read.
 #[derive(clap::Args, Debug, Clone, Copy, Default, Deserialize)]
@@ -98,7 +98,11 @@ impl Metadata {
         let (rows, runs) = (table.unmatched_rows(), table.unmatched_runs());
         if rows + runs > 0 {
             let path = path.display();
-            note(&format!("note: {path}: {rows} rows match no run; {runs} runs match no row"));
+            note(&format!(
+                "note: {path}: without a match: {}, {}",
+                counted(rows, "row"),
+                counted(runs, "run")
+            ));
         }
     }
 }
@@ -146,7 +150,7 @@ pub(crate) fn detector(text: &str) -> wrongturn::Result<String> {
 #[command(next_help_heading = "Input")]
 pub(crate) struct Threads {
     /// Number of threads; default: one per core
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
@@ -166,7 +170,7 @@ impl Threads {
 #[derive(clap::Args, Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Resamples {
     /// Number of resamples for each bootstrap and permutation test
-    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
     pub(crate) resamples: u32,
     #[command(flatten)]
     #[serde(flatten)]

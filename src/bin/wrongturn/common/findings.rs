@@ -46,7 +46,8 @@ fn render_run(run: &FlaggedRun, alone: bool, width: usize) -> String {
     let mut facts: Vec<String> = run.model.as_deref().map(name).into_iter().collect();
     facts.push(format!("{} steps", thousands(run.steps)));
     facts.extend(run.reward.map(|reward| format!("reward {reward}")));
-    facts.extend((!is_named).then(|| format!("run {}", name(named))));
+    let command = show_command(&file, (!is_named).then_some(named));
+    facts.extend((!is_named && command.is_none()).then(|| format!("run {}", name(named))));
     let facts = facts.join(", ");
     let fits = file.chars().count() + 2 + facts.chars().count() <= width;
     let separator = if fits { "  " } else { "\n  " };
@@ -80,7 +81,24 @@ fn render_run(run: &FlaggedRun, alone: bool, width: usize) -> String {
     if more > 0 {
         heading += &styled(&format!("  … and {}\n", counted(more, "more finding")), Style::Quiet);
     }
+    if let Some(command) = command {
+        let fits = command[1].is_empty() || command.concat().chars().count() + 2 <= width;
+        let command = command.join(if fits { "" } else { " \\\n   " });
+        heading += &styled(&format!("  {command}\n"), Style::Quiet);
+    }
     heading + "\n"
+}
+
+/// Returns the command that shows a run, in two parts, or `None` if it would be too long or read standard input again.
+fn show_command(file: &str, run: Option<&str>) -> Option<[String; 2]> {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+:@%,".contains(letter);
+    let quoted = |word: &str| {
+        let is_safe = word.chars().all(is_plain);
+        if is_safe { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
+    let is_short = run.is_none_or(|run| name(run) == run);
+    let run = run.map_or(String::new(), |run| format!(" --run {}", quoted(run)));
+    (file != "-" && is_short).then(|| [format!("wrongturn show {}", quoted(file)), run])
 }
 
 /// Shortens the first quoted call of a message that is too long, but not below a line, to make room for what follows.
@@ -127,9 +145,11 @@ fn totals(part: &ScanPart, width: usize) -> String {
         );
     }
     let [_, some, none] = part.files.read_counts();
-    if some + none > 0 {
-        text +=
-            &format!(" Not read in full: {} (`wrongturn doctor` lists why).", counted(some + none, "file"));
+    let unread = [(some, "read only in part"), (none, "not read")];
+    let unread = unread.iter().filter(|(files, _)| *files > 0);
+    let unread: Vec<_> = unread.map(|(files, how)| format!("{} {how}", counted(*files, "file"))).collect();
+    if !unread.is_empty() {
+        text += &format!(" {} (`wrongturn doctor` lists why).", unread.join(", "));
     }
     wrapped(&text, width, 0) + "\n"
 }
@@ -142,7 +162,7 @@ pub(crate) fn fired<'d>(detectors: impl IntoIterator<Item = (&'d str, (u64, u64)
     detectors.sort_by_key(|(name, (flagged, _))| (Reverse(*flagged), *name));
     let detector = |(name, (flagged, applicable)): &(&str, (u64, u64))| {
         let of = if applicable < most {
-            format!(" of {} applicable", thousands(*applicable))
+            format!(" of the {} it applies to", counted(*applicable, "run"))
         } else {
             String::new()
         };

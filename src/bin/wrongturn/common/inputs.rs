@@ -2,20 +2,21 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::iter;
 use std::path::{Path, PathBuf};
-use std::{io, iter};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use wrongturn::{
     ErrorKind, Scanner, Trace,
     calibrate::run_of,
-    merge::{FileReport, FileSums, Files},
+    merge::{FileReport, Files},
     read::Format,
     scan::{Progress, ScanEvent, TraceRecord, path_text},
 };
 
 use super::findings::counted;
-use super::{Failure, UNREAD, Unread, is_closed_pipe, note};
+use super::terminal::is_quiet;
+use super::{Failure, MOST_ERRORS, UNREAD, Unread, note, output};
 
 /// Maximum number of error messages kept for a file; further errors are only counted.
 const TOLD: usize = 10;
@@ -79,20 +80,38 @@ impl Inputs {
         self.files().all(|files| matches!(files.read_counts(), [0, 0, _]))
     }
 
+    /// Leaves existing files as they are if nothing could be read.
+    pub(crate) fn keep_files_if_nothing_read(&self) {
+        if self.is_nothing_read() {
+            output::keep_existing();
+        }
+    }
+
     /// Reports errors and skipped files on stderr.
     pub(crate) fn tell(&self) {
         self.tell_errors();
         self.tell_skipped();
     }
 
+    /// Reports on stderr the first files with lines that are not JSON.
+    pub(crate) fn tell_damaged(&self) {
+        let listed = self.files.listed().into_iter().flatten();
+        let damaged = listed.filter_map(|(path, report)| {
+            Some((path, *report.counts.passed_over.get("lines that are not JSON")?))
+        });
+        for (path, lines) in damaged.take(MOST_ERRORS) {
+            note(&format!("note: {}: {} skipped (not JSON)", path.display(), counted(lines, "line")));
+        }
+    }
+
     /// Reports on stderr the files that were skipped because of their extensions.
     pub(crate) fn tell_skipped(&self) {
         for (directory, endings) in &self.not_read {
             let files: u64 = endings.values().sum();
-            let what = if files == 1 { "file was" } else { "files were" };
             note(&format!(
-                "note: {}: {files} {what} skipped because of the extension ({}); to read such a file, name it explicitly",
+                "note: {}: {} ignored by extension ({}); name a file to read it",
                 directory.display(),
+                counted(files, "file"),
                 most_frequent(endings)
             ));
         }
@@ -106,26 +125,22 @@ impl Inputs {
 
     /// Prints the first errors of each file, up to [`MOST_ERRORS`] in total, and the number of further ones.
     fn tell_errors(&self) {
-        let (mut hinted, mut left, mut untold) = (false, MOST_ERRORS, 0);
-        let mut tell = |path: &Path, first: &mut dyn Iterator<Item = &str>, errors: u64| {
-            let mut told = 0;
-            for error in first.take(left) {
-                note(&format!("error: {}", without_wants(error, &mut hinted)));
-                told += 1;
+        let (mut is_hinted, mut left, mut untold) = (false, MOST_ERRORS, 0);
+        for (path, errors, first) in self.files().flat_map(Files::faults) {
+            let told = first.len().min(left);
+            for error in first.iter().take(told) {
+                let is_foreign = error.contains("unknown input format: ");
+                let needs_hint = is_foreign && !std::mem::replace(&mut is_hinted, true);
+                note(&format!(
+                    "error: {error}{}",
+                    if needs_hint { " (see `wrongturn formats`)" } else { "" }
+                ));
             }
             left -= told;
             match errors.saturating_sub(told as u64) {
                 0 => {}
                 more if left > 0 => note(&format!("error: {}: {more} more", path.display())),
                 more => untold += more,
-            }
-        };
-        for files in self.files() {
-            for (path, report) in files.listed().unwrap_or_default() {
-                tell(path, &mut report.first_errors(), report.counts.errors);
-            }
-            for (path, errors, first) in files.sums().into_iter().flat_map(FileSums::faults) {
-                tell(path, &mut first.into_iter(), errors);
             }
         }
         tell_more_errors(untold);
@@ -166,7 +181,7 @@ pub(crate) fn scan<T: Send>(
     map: impl Fn(TraceRecord) -> T + Sync,
     mut each: impl FnMut(T) -> Result<(), Failure> + Send,
 ) -> Result<Inputs, Failure> {
-    let bar = ProgressBar::new(0);
+    let bar = if is_quiet() { ProgressBar::hidden() } else { ProgressBar::new(0) };
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {
         bar.set_style(style);
     }
@@ -177,48 +192,24 @@ pub(crate) fn scan<T: Send>(
     };
     let mut inputs = Inputs::default();
     let mut failure: Option<String> = None;
-    let mut closed = false;
     scanner.scan_map(paths, progress, map, |event| match event {
         ScanEvent::Record(record) => {
-            if failure.is_none()
-                && !closed
-                && let Err(error) = each(record)
-            {
-                closed = is_closed_pipe(&*error);
-                failure = (!closed).then(|| error.to_string());
+            if failure.is_none() {
+                failure = each(record).err().map(|error| error.to_string());
             }
         }
         other => inputs.take(&other),
     })?;
     bar.finish_and_clear();
-    if closed {
-        return Err(io::Error::from(io::ErrorKind::BrokenPipe).into());
-    }
     match failure {
         Some(failure) => Err(failure.into()),
         None => Ok(inputs),
     }
 }
 
-/// Maximum number of errors that are printed; further ones are only counted.
-const MOST_ERRORS: usize = 20;
-
 fn tell_more_errors(count: u64) {
     if count > 0 {
         note(&format!("error: {}", counted(count, "more error")));
-    }
-}
-
-/// Removes the list of expected formats from an error. The first shortened error says where to find the list.
-fn without_wants(error: &str, hinted: &mut bool) -> String {
-    const FOREIGN: &str = "unknown input format: ";
-    let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());
-    match error.get(said..).and_then(|rest| rest.find("; ")) {
-        Some(end) if said > 0 => {
-            let hint = if std::mem::replace(hinted, true) { "" } else { " (see `wrongturn formats`)" };
-            format!("{}{hint}", error.get(..said + end).unwrap_or(error))
-        }
-        _ => error.to_owned(),
     }
 }
 

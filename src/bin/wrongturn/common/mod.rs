@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-pub(crate) use terminal::{note, print, print_raw, width, wrapped};
+pub(crate) use terminal::{note, print, print_raw, report, width, wrapped};
 
 /// An error that ends the program.
 pub(crate) type Failure = Box<dyn std::error::Error>;
@@ -31,9 +31,16 @@ pub(crate) const USAGE: u8 = 2;
 /// Exit status if some input could not be read.
 pub(crate) const UNREAD: u8 = 3;
 
-/// The exit statuses, for help texts.
-pub(crate) const STATUS: &str = "Exit status: 0 success; 1 a gate failed; 2 usage or configuration error; 3 some inputs \
-                                 could not be read (details on stderr).";
+/// Maximum number of errors that are printed; further ones are only counted.
+const MOST_ERRORS: usize = 20;
+
+/// The exit statuses of subcommands without a gate, for help texts.
+pub(crate) const STATUS: &str = "Exit status: 0 success; 2 usage or configuration error; 3 some inputs could not be read (details \
+                      on stderr).";
+
+/// The exit statuses of subcommands with a gate, and of the program.
+pub(crate) const GATE_STATUS: &str = "Exit status: 0 success; 1 a gate failed; 2 usage or configuration error; 3 some \
+                                      inputs could not be read (details on stderr).";
 
 /// An error that ends the program with [`UNREAD`].
 #[derive(Debug, thiserror::Error)]
@@ -113,22 +120,28 @@ pub(crate) fn finish(run: Result<u8, Failure>, usage: u8) -> ExitCode {
         Ok(status) => ExitCode::from(status),
         Err(error) if is_closed_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
-            note(&format!("error: {error}"));
+            for error in error.to_string().split(NEXT) {
+                note(&format!("error: {error}"));
+            }
             ExitCode::from(if error.is::<Unread>() { UNREAD } else { usage })
         }
     }
 }
 
-/// Joins errors into one message. Later ones get the prefix `error: `, which [`finish`] prints before the first.
+/// The text between errors that [`joined`] joins and [`finish`] prints one by one.
+const NEXT: &str = "\nerror: ";
+
+/// Joins errors into one message; counts those after the first 20.
 pub(crate) fn joined<E: std::fmt::Display>(errors: &[E]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: ")
+    let mut texts: Vec<String> = errors.iter().take(MOST_ERRORS).map(ToString::to_string).collect();
+    let more = errors.len().saturating_sub(MOST_ERRORS) as u64;
+    texts.extend((more > 0).then(|| findings::counted(more, "more error")));
+    texts.join(NEXT)
 }
 
 /// Returns true if writing failed because the other end of the pipe is closed.
 fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
-    let own = error.downcast_ref::<io::Error>().map(io::Error::kind);
-    let json = error.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
-    own.or(json) == Some(io::ErrorKind::BrokenPipe)
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Returns a value as a line of JSON.

@@ -9,9 +9,9 @@ use std::process;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use serde::Serialize;
-use wrongturn::scan::input_places;
+use wrongturn::scan::{input_places, is_input};
 
-use super::{Failure, Unread, json_line, terminal};
+use super::{Failure, Unread, is_closed_pipe, json_line, terminal};
 
 /// The inputs and outputs of this process.
 struct Known {
@@ -20,8 +20,10 @@ struct Known {
     new: Vec<PathBuf>,
     /// The real paths of all files in the inputs.
     places: BTreeSet<PathBuf>,
+    /// The real paths of the outputs; `-` is standard output.
     outputs: BTreeSet<PathBuf>,
     temporary: BTreeSet<PathBuf>,
+    keeps_existing: bool,
 }
 
 static KNOWN: Mutex<Known> = Mutex::new(Known {
@@ -30,6 +32,7 @@ static KNOWN: Mutex<Known> = Mutex::new(Known {
     places: BTreeSet::new(),
     outputs: BTreeSet::new(),
     temporary: BTreeSet::new(),
+    keeps_existing: false,
 });
 
 fn known() -> MutexGuard<'static, Known> {
@@ -42,12 +45,19 @@ impl Known {
         let new = std::mem::take(&mut self.new);
         self.places.extend(input_places(&new));
         self.inputs.extend(new);
-        let inside = |input: &&PathBuf| real(input).is_some_and(|input| place.starts_with(input));
         let name = path.display();
-        if let Some(input) = self.inputs.iter().find(inside) {
-            let is_same = real(input).is_some_and(|input| input == place);
-            let how = if is_same { "is" } else { "lies in" };
-            return Err(format!("{name}: the output {how} the input {}", input.display()).into());
+        for input in &self.inputs {
+            let Some(real) = real(input) else { continue };
+            if real == place {
+                return Err(format!("{name}: the output is the input {}", input.display()).into());
+            }
+            if is_input(place) && place.starts_with(real) {
+                let input = input.display();
+                return Err(format!(
+                    "{name}: a later scan of {input} would read the output; choose another directory"
+                )
+                .into());
+            }
         }
         if self.places.contains(place) {
             return Err(format!("{name}: the output is also an input file").into());
@@ -64,7 +74,8 @@ fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(if is_stdout(path) { Path::new("/dev/stdin") } else { path }).ok()
 }
 
-/// Registers inputs, so no later output replaces them. A directory protects everything in it.
+/// Registers inputs, so no later output replaces them. A directory protects its files, and takes no output that a
+/// later scan of it would read.
 pub(crate) fn protect<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>) -> Result<(), Failure> {
     let mut known = known();
     for input in inputs {
@@ -84,6 +95,9 @@ pub(crate) fn at<E: Display>(path: &Path) -> impl Fn(E) -> String {
 
 /// Creates a directory for outputs, with its parents.
 pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
+    if path.exists() && !path.is_dir() {
+        return Err(format!("{}: expected a directory, found a file", path.display()).into());
+    }
     Ok(fs::create_dir_all(path).map_err(at(path))?)
 }
 
@@ -122,12 +136,16 @@ pub(crate) struct Output {
 
 enum Target {
     File {
+        /// The path with links resolved.
+        place: PathBuf,
         temporary: PathBuf,
         file: BufWriter<File>,
     },
     /// A device or a pipe, which is written directly.
     Device(BufWriter<File>),
     Standard(BufWriter<io::Stdout>),
+    /// A pipe that its reader has closed.
+    Closed,
 }
 
 impl Output {
@@ -136,6 +154,9 @@ impl Output {
     pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
         let output = |target| Ok(Self { path: path.to_path_buf(), target });
         if is_stdout(path) || path == Path::new("/dev/stdout") {
+            if !known().outputs.insert(PathBuf::from("-")) {
+                return Err(format!("{}: two outputs share standard output", path.display()).into());
+            }
             return output(Target::Standard(BufWriter::with_capacity(1 << 16, io::stdout())));
         }
         let folder = match path.parent() {
@@ -145,6 +166,8 @@ impl Output {
         let name = path.file_name().ok_or_else(|| format!("{}: not the name of a file", path.display()))?;
         let folder = fs::canonicalize(folder).map_err(at(path))?;
         let place = fs::canonicalize(path).unwrap_or_else(|_| folder.join(name));
+        // Next to the target of a link, because a rename cannot move it to another file system.
+        let folder = place.parent().unwrap_or(&folder);
         let mut known = known();
         known.check(path, &place)?;
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
@@ -153,22 +176,40 @@ impl Output {
         }
         remove_temporaries_on_signals();
         let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
+        hidden.push(place.file_name().unwrap_or(name));
         hidden.push(format!(".{}.part", process::id()));
         let temporary = folder.join(hidden);
-        let file = File::create_new(&temporary).map_err(at(&temporary))?;
+        let file = File::create_new(&temporary).map_err(at(path))?;
         known.temporary.insert(temporary.clone());
-        output(Target::File { temporary, file: BufWriter::with_capacity(1 << 17, file) })
+        output(Target::File { place, temporary, file: BufWriter::with_capacity(1 << 17, file) })
     }
 
-    /// Flushes the output, and moves a temporary file to its path.
+    /// Flushes the output, and moves a temporary file to its path, unless [`keep_existing`] forbids it.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
-        if let Target::File { temporary, .. } = &self.target {
-            fs::rename(temporary, &self.path).map_err(|error| self.named(&error))?;
+        if let Target::File { place, temporary, .. } = &self.target
+            && !(known().keeps_existing && place.exists())
+        {
+            fs::rename(temporary, place).map_err(|error| self.named(&error))?;
             known().temporary.remove(temporary);
         }
         Ok(())
+    }
+
+    /// Returns true if the output is a pipe that its reader has closed. Further output is dropped.
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.target, Target::Closed)
+    }
+
+    /// Names the output in an error, and ignores the error if the reader has closed the pipe.
+    fn done<T>(&mut self, done: io::Result<T>, ignored: T) -> io::Result<T> {
+        match done {
+            Err(error) if !matches!(self.target, Target::File { .. }) && is_closed_pipe(&error) => {
+                self.target = Target::Closed;
+                Ok(ignored)
+            }
+            done => done.map_err(|error| self.named(&error)),
+        }
     }
 
     fn named(&self, error: &io::Error) -> io::Error {
@@ -187,16 +228,18 @@ impl Write for Output {
                 .write_all(terminal::printable(&String::from_utf8_lossy(bytes)).as_bytes())
                 .map(|()| bytes.len()),
             Target::Standard(out) => out.write(bytes),
+            Target::Closed => Ok(bytes.len()),
         };
-        written.map_err(|error| self.named(&error))
+        self.done(written, bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = match &mut self.target {
             Target::File { file, .. } | Target::Device(file) => file.flush(),
             Target::Standard(out) => out.flush(),
+            Target::Closed => Ok(()),
         };
-        flushed.map_err(|error| self.named(&error))
+        self.done(flushed, ())
     }
 }
 
@@ -221,6 +264,16 @@ fn remove_temporaries_on_signals() {
             process::exit(130);
         });
     });
+}
+
+/// Leaves files as they are from now on: outputs still create files, but replace none.
+pub(crate) fn keep_existing() {
+    known().keeps_existing = true;
+}
+
+/// Returns true if an output was written to standard output.
+pub(crate) fn has_stdout() -> bool {
+    known().outputs.contains(Path::new("-"))
 }
 
 /// Returns true if a path is `-`: standard output or standard input.

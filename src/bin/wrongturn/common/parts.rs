@@ -87,9 +87,9 @@ pub(crate) struct TextOptions {
     /// Add a line for each file, and the tables of --stats
     #[arg(long, short)]
     verbose: bool,
-    /// Print nothing but errors
+    /// Print only errors: no report, notes or progress
     #[arg(long, short, conflicts_with = "verbose")]
-    quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 impl TextOptions {
@@ -138,10 +138,7 @@ pub(crate) fn report_scan(
     }
     let ScanPart { files: read, summary, worst, .. } = part;
     files.write_page(|| scan_document(&summary, draw(worst), &read).html())?;
-    match (text, rendered) {
-        (Some(options), Some(text)) if !options.quiet && !files.is_printed() => super::print_raw(&text),
-        _ => Ok(()),
-    }
+    rendered.map_or(Ok(()), |text| super::report(&text))
 }
 
 /// Writes the tables of a scan, and its figures as JSON.

@@ -21,6 +21,7 @@ use super::Failure;
 use super::arguments::{Resamples, Threads};
 use super::output::{Output, write_jsonl, write_text};
 use super::tables::TableFiles;
+use super::terminal::printable;
 
 /// Which copies of a run count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Serialize, Deserialize)]
@@ -184,7 +185,7 @@ impl Writing<'_> {
     fn published(&self, replication: &Replication, pass_k: Option<&[PassK]>) -> Result<(), Failure> {
         let files = &self.outputs.files;
         files.write_json(&self.summary(replication, pass_k, None, None))?;
-        files.print(&render_replication(replication, pass_k))
+        super::report(&printable(&render_replication(replication, pass_k)))
     }
 
     fn analysed(

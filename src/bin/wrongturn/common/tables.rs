@@ -7,7 +7,8 @@ use wrongturn::report::{Detail, Document};
 
 use super::Failure;
 use super::findings::counted;
-use super::output::{Output, create_folder, is_stdout, write_json, write_text};
+use super::output::{Output, create_folder, write_json, write_text};
+use super::terminal::printable;
 
 /// Outputs for tables and figures, in addition to the terminal.
 #[derive(clap::Args, Debug, Clone)]
@@ -34,17 +35,6 @@ pub(crate) struct TableFiles {
 }
 
 impl TableFiles {
-    /// Prints the text, unless one of the files is standard output.
-    pub(crate) fn print(&self, text: &str) -> Result<(), Failure> {
-        if self.is_printed() { Ok(()) } else { super::print(text) }
-    }
-
-    /// Returns true if one of the files is standard output.
-    pub(crate) fn is_printed(&self) -> bool {
-        let files = [&self.json, &self.markdown, &self.latex, &self.html, &self.text];
-        files.into_iter().flatten().any(|path| is_stdout(path))
-    }
-
     /// Writes the figures as JSON, if requested.
     pub(crate) fn write_json(&self, figures: &impl Serialize) -> Result<(), Failure> {
         self.json.as_deref().map_or(Ok(()), |path| write_json(path, figures))
@@ -88,7 +78,7 @@ impl TableFiles {
     ) -> Result<(), Failure> {
         self.write(document)?;
         self.write_json(figures)?;
-        self.print(&text(document, full))
+        super::report(&printable(&text(document, full)))
     }
 }
 

@@ -1,9 +1,21 @@
 //! Text for terminals: escapes control characters, wraps lines, and adds colours only on a terminal.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Failure;
+use super::{Failure, is_closed_pipe, output};
+
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Sets whether the program prints only errors: no reports, notes or progress.
+pub(crate) fn set_quiet(is_quiet: bool) {
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
+}
+
+pub(crate) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
 
 /// Maximum length of a message on standard error, in characters.
 const LONGEST_MESSAGE: usize = 1000;
@@ -22,10 +34,23 @@ pub(crate) fn print_raw(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes a line to standard error, escaped and cut to 1,000 characters. Ignores errors, such as a closed pipe.
-pub(crate) fn note(line: &str) {
-    let line = printable(&cut(line, LONGEST_MESSAGE)).replace('\n', "\\n");
-    let _ = writeln!(io::stderr(), "{}", cut(&line, LONGEST_MESSAGE));
+/// Prints a report, which must be [`printable`], at the end of a command. Prints nothing if the program is quiet, or if
+/// standard output belongs to an output or is closed.
+pub(crate) fn report(text: &str) -> Result<(), Failure> {
+    if is_quiet() || output::has_stdout() {
+        return Ok(());
+    }
+    print_raw(text).or_else(|error| if is_closed_pipe(&*error) { Ok(()) } else { Err(error) })
+}
+
+/// Writes a message to standard error, escaped and cut to 1,000 characters. Further lines are indented. Ignores
+/// errors, such as a closed pipe.
+pub(crate) fn note(text: &str) {
+    if is_quiet() && !text.starts_with("error: ") {
+        return;
+    }
+    let text = printable(&cut(text.trim_end(), LONGEST_MESSAGE)).replace('\n', "\n  ");
+    let _ = writeln!(io::stderr(), "{}", cut(&text, LONGEST_MESSAGE));
 }
 
 /// Returns true for control characters other than line feeds, and characters that change the direction of
@@ -102,11 +127,6 @@ pub(crate) fn width() -> usize {
     console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns))
 }
 
-/// Returns true if standard output is a terminal.
-pub(crate) fn is_terminal() -> bool {
-    io::stdout().is_terminal()
-}
-
 /// The style of a text on a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Style {
@@ -115,10 +135,11 @@ pub(crate) enum Style {
     Quiet,
 }
 
-/// Escapes text and, if standard output is a terminal and `NO_COLOR` is not set, adds colour.
+/// Escapes text and, if standard output is a terminal with colours (`TERM`) and neither `NO_COLOR` nor `CLICOLOR=0`
+/// forbids them, adds colour.
 pub(crate) fn styled(text: &str, style: Style) -> String {
     let text = printable(text);
-    if !is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+    if !console::colors_enabled() {
         return text;
     }
     let codes = match style {
