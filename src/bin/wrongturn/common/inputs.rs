@@ -210,7 +210,7 @@ fn tell_more_errors(count: u64) {
 }
 
 /// Removes the list of expected formats from an error. The first shortened error says where to find the list.
-fn without_wants(error: &str, hinted: &mut bool) -> String {
+pub(crate) fn without_wants(error: &str, hinted: &mut bool) -> String {
     const FOREIGN: &str = "unknown input format: ";
     let said = error.find(FOREIGN).map_or(0, |start| start + FOREIGN.len());
     match error.get(said..).and_then(|rest| rest.find("; ")) {
