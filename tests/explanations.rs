@@ -252,7 +252,7 @@ fn a_detour_that_is_short_enough_is_a_near_miss() {
     let route = json!({"kind": "scores", "milestones": milestones});
     let info = ALL.iter().find(|info| info.id == "route_inefficiency").unwrap();
     let found = explain(info, Preset::Default, &json!({}), &steps, Some(&route)).unwrap();
-    let near = "detour, steps 0–6: ratio 3, above 2 (holds); extra_steps 4, at least 5";
+    let near = "detour, steps 0–6: ratio 3 is above 2; extra_steps 4, needs at least 5";
     assert_eq!(found.near_misses[0].to_string(), near);
     assert!(found.counterfactuals.contains(&config(&json!({"min_extra": 4}))), "{found:?}");
 }

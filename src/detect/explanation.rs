@@ -45,7 +45,7 @@ pub struct Explanation {
 ///
 /// let conditions = vec![Condition::count("repeats", 3, Comparator::AtLeast, 4)];
 /// let near = NearMiss::new("repeated_call", conditions).tool("look").at((3, 9));
-/// assert_eq!(near.to_string(), "repeated_call of `look`, steps 3–9: repeats 3, at least 4");
+/// assert_eq!(near.to_string(), "repeated_call of `look`, steps 3–9: repeats 3, needs at least 4");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]

@@ -19,7 +19,10 @@ pub fn render_explanation(explanation: &Explanation) -> String {
         _ => "not detected".to_owned(),
     };
     let other = if *detected == Some(true) { "would pass" } else { "would be detected" };
-    let near = near_misses.iter().map(|near| format!("near miss: {near}"));
+    let near = near_misses.iter().map(|near| {
+        let is_found = *detected == Some(true) && near.conditions.iter().all(|condition| condition.holds);
+        format!("{}: {near}", if is_found { "found" } else { "near miss" })
+    });
     let sentences = near.chain(counterfactuals.iter().map(|change| format!("{other} {change}")));
     let mut text = format!("{detector}: {verdict}\n");
     for sentence in sentences {
@@ -30,7 +33,7 @@ pub fn render_explanation(explanation: &Explanation) -> String {
     text
 }
 
-/// Writes one line, such as ``repeated_call of `look`, steps 3–9: repeats 3, at least 4``.
+/// Writes one line, such as ``repeated_call of `look`, steps 3–9: repeats 3, needs at least 4``.
 impl fmt::Display for NearMiss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.what)?;
@@ -47,16 +50,16 @@ impl fmt::Display for NearMiss {
     }
 }
 
-/// Writes one clause, such as `repeats 3, at least 4`.
+/// Writes one clause, such as `repeats 3, needs at least 4`.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |number: &Number| match number.as_f64() {
             Some(value) if number.is_f64() => format!("{}", (value * 1e4).round() / 1e4),
             _ => number.to_string(),
         };
-        let comparator = self.comparator.name().replace('_', " ");
-        write!(f, "{} {}, {comparator} {}", self.name, short(&self.value), short(&self.limit))?;
-        if self.holds { f.write_str(" (holds)") } else { Ok(()) }
+        let (comparator, is) =
+            (self.comparator.name().replace('_', " "), if self.holds { " is" } else { ", needs" });
+        write!(f, "{} {}{is} {comparator} {}", self.name, short(&self.value), short(&self.limit))
     }
 }
 
