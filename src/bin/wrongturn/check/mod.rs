@@ -6,6 +6,7 @@ mod streams;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common;
 use crate::common::arguments::{Scanning, Surety, detector};
@@ -14,13 +15,13 @@ use crate::common::inputs::{self, Inputs};
 use crate::common::output::{is_stdout, protect};
 use crate::common::parts::{self, PartialFile, TextOptions};
 use crate::common::tables::TableFiles;
-use clap::Parser;
+use clap::{Parser, builder::NonEmptyStringValueParser};
 use serde_json::Value;
 use wrongturn::{
     ReadOptions, Scanner,
     detect::Preset,
     merge::{FlaggedRun, FlaggedRuns, PartialContent, ScanPart},
-    scan::{ScanOptions, TraceRecord},
+    scan::{RunFilter, ScanOptions, TraceRecord},
     trace::Actors,
 };
 
@@ -85,7 +86,7 @@ pub(crate) struct Arguments {
     #[arg(help_heading = "Gate", long)]
     update_baseline: bool,
     /// Add a line for each value of this: model, agent, domain, task, format, or the name of a label
-    #[arg(help_heading = "Output", long, value_name = "WHAT", conflicts_with = "path")]
+    #[arg(help_heading = "Output", long, value_name = "WHAT", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "path")]
     group_by: Option<String>,
     /// Exit with status 0 even if some inputs could not be read
     #[arg(help_heading = "Gate", long)]
@@ -113,6 +114,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         return Err("--update-baseline needs --baseline, or `baseline` in wrongturn.toml".into());
     }
     let (files, mut streams) = outputs(arguments)?;
+    let filters: Vec<(RunFilter, AtomicBool)> =
+        profiles.iter().map(|profile| (profile.filter.clone(), AtomicBool::new(false))).collect();
     let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
     let places = formats.iter().any(|format| matches!(format, OutputFormat::Sarif | OutputFormat::Github));
     let options = ScanOptions {
@@ -137,6 +140,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut suppressed = 0;
     // This runs on the reading threads. The closure after it receives the results in order.
     let map = |mut record: TraceRecord| {
+        let matches =
+            |(filter, _): &&(RunFilter, _)| filter.matches(&record.file, record.format, &record.metadata);
+        if let Some((_, is_matched)) = filters.iter().find(matches) {
+            is_matched.store(true, Ordering::Relaxed);
+        }
         settings.remove_ignored(&mut record);
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
@@ -161,6 +169,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         streams.iter_mut().zip(&entries?).try_for_each(|(stream, entry)| stream.add(entry))
     })?;
     metadata.tell(run_table.as_ref());
+    if let (Some(by), true) = (&arguments.group_by, groups.as_ref().is_some_and(Groups::is_unknown)) {
+        let expected = "model, agent, domain, task, format, or the name of a label";
+        common::note(&format!("note: --group-by {by}: no run has this; expected {expected}"));
+    }
+    settings.report_unmatched(&filters);
     part.files = inputs.files.clone();
     streams.into_iter().try_for_each(Stream::finish)?;
     if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
