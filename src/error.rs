@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::path_text::path_text;
 #[cfg(feature = "statistics")]
 use crate::stats::StatsError;
 
@@ -207,17 +208,19 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.0.path, self.0.location) {
-            (Some(path), Some(Location { line, column })) => {
-                write!(f, "{}:{line}:{column}: ", path.display())?;
-            }
-            (Some(path), None) => write!(f, "{}: ", path.display())?,
+        let path = self.0.path.as_ref().map(|path| match path_text(path.as_os_str()) {
+            stdin if stdin == "-" => "standard input".into(),
+            text => text,
+        });
+        match (&path, self.0.location) {
+            (Some(path), Some(Location { line, column })) => write!(f, "{path}:{line}:{column}: ")?,
+            (Some(path), None) => write!(f, "{path}: ")?,
             (None, _) => {}
         }
         if let Some(run) = self.0.run {
             write!(f, "run {run}: ")?;
         }
-        if let (None, Some(Location { line, column })) = (&self.0.path, self.0.location) {
+        if let (None, Some(Location { line, column })) = (&path, self.0.location) {
             write!(f, "line {line} column {column}: ")?;
         }
         write!(f, "{}", self.0.cause)

@@ -118,6 +118,7 @@ mod names;
 mod objects;
 #[cfg(feature = "statistics")]
 mod outcome;
+mod path_text;
 pub mod read;
 #[cfg(feature = "statistics")]
 pub mod replicate;

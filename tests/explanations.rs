@@ -239,7 +239,7 @@ fn a_float_is_varied_to_four_decimals() {
 fn a_rule_reports_its_near_misses() {
     let found = explained("malformed_call", &json!({"min_calls": 3}), &[("", 0, "no", "error"); 2]);
     assert_eq!(found.near_misses[0].steps, Some((0, 1)));
-    assert_eq!(found.near_misses[0].conditions[0].to_string(), "calls 2, at least 3");
+    assert_eq!(found.near_misses[0].conditions[0].to_string(), "calls 2, needs at least 3");
     assert_eq!(found.counterfactuals[0], Counterfactual::Repeat { step: 1, times: 1 });
     let json = serde_json::to_value(&found).unwrap();
     assert_eq!(json["near_misses"][0]["conditions"][0]["comparator"], "at_least");
@@ -252,7 +252,7 @@ fn a_detour_that_is_short_enough_is_a_near_miss() {
     let route = json!({"kind": "scores", "milestones": milestones});
     let info = ALL.iter().find(|info| info.id == "route_inefficiency").unwrap();
     let found = explain(info, Preset::Default, &json!({}), &steps, Some(&route)).unwrap();
-    let near = "detour, steps 0–6: ratio 3, above 2 (holds); extra_steps 4, at least 5";
+    let near = "detour, steps 0–6: ratio 3 is above 2; extra_steps 4, needs at least 5";
     assert_eq!(found.near_misses[0].to_string(), near);
     assert!(found.counterfactuals.contains(&config(&json!({"min_extra": 4}))), "{found:?}");
 }

@@ -229,12 +229,12 @@ fn follow_session(name: &str, lines: &[String]) -> usize {
             };
             let is_known = |finding: &&Finding| warned.iter().any(|known| is_same(known, finding));
             let new: Vec<&Finding> = open.iter().filter(|finding| !is_known(finding)).collect();
-            assert_eq!(advice.finding().is_some(), !new.is_empty(), "{name}, line {number}: {new:?}");
+            assert_eq!(advice.findings().is_empty(), new.is_empty(), "{name}, line {number}: {new:?}");
             for known in &mut warned {
                 let grown = open.iter().filter(|finding| is_same(known, finding));
                 known.last = grown.map(|finding| finding.last).fold(known.last, u64::max);
             }
-            warned.extend(advice.finding().cloned());
+            warned.extend(advice.findings().iter().cloned());
         }
     }
     warned.len()
@@ -373,7 +373,7 @@ fn a_watched_session_reports_each_finding_once() {
         assert_eq!(guard.watch(&mut state, text.as_bytes()), []);
         text += &line[line.len() / 2..];
         text.push('\n');
-        found.extend(guard.watch(&mut state, text.as_bytes()).into_iter().map(|finding| (number, finding)));
+        found.extend(guard.watch(&mut state, text.as_bytes()).into_iter().map(|new| (number, new.1)));
     }
     let loops: Vec<_> = found.iter().filter(|(_, finding)| finding.detector == "loop").collect();
     assert_eq!(loops.len(), 1, "{found:?}");

@@ -46,7 +46,7 @@ pub struct Explanation {
 ///
 /// let conditions = vec![Condition::count("repeats", 3, Comparator::AtLeast, 4)];
 /// let near = NearMiss::new("repeated_call", conditions).tool("look").at((3, 9));
-/// assert_eq!(near.to_string(), "repeated_call of `look`, steps 3–9: repeats 3, at least 4");
+/// assert_eq!(near.to_string(), "repeated_call of `look`, steps 3–9: repeats 3, needs at least 4");
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -175,7 +175,7 @@ impl Comparator {
     }
 }
 
-/// Writes one line, such as ``repeated_call of `look`, steps 3–9: repeats 3, at least 4``.
+/// Writes one line, such as ``repeated_call of `look`, steps 3–9: repeats 3, needs at least 4``.
 impl fmt::Display for NearMiss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.what)?;
@@ -192,7 +192,7 @@ impl fmt::Display for NearMiss {
     }
 }
 
-/// Writes one clause, such as `repeats 3, at least 4`.
+/// Writes one clause, such as `repeats 3, needs at least 4`.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let short = |number: &Number| match number.as_f64() {
@@ -200,8 +200,8 @@ impl fmt::Display for Condition {
             _ => number.to_string(),
         };
         let comparator = self.comparator.name().replace('_', " ");
-        write!(f, "{} {}, {comparator} {}", self.name, short(&self.value), short(&self.limit))?;
-        if self.holds { f.write_str(" (holds)") } else { Ok(()) }
+        let is = if self.holds { " is" } else { ", needs" };
+        write!(f, "{} {}{is} {comparator} {}", self.name, short(&self.value), short(&self.limit))
     }
 }
 

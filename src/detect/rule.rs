@@ -388,13 +388,11 @@ fn read_config<C: DeserializeOwned>(config: &Value) -> std::result::Result<C, St
     serde_json::from_value::<C>(config.clone()).map_err(|error| {
         let culprit = config.as_object().and_then(|fields| {
             fields.iter().find(|(field, value)| {
-                let alone = Value::Object(std::iter::once(((*field).clone(), (*value).clone())).collect());
-                serde_json::from_value::<C>(alone).is_err()
+                serde_json::from_value::<C>(serde_json::json!({ *field: value })).is_err()
             })
         });
-        match culprit {
-            Some((field, _)) => format!("{field}: {error}"),
-            None => error.to_string(),
-        }
+        let field = culprit.map_or_else(String::new, |(field, _)| format!("{field}: "));
+        let plain = error.to_string().replace("expected u64", "expected a whole number");
+        field + &plain.replace("expected f64", "expected a number").replace("a sequence", "a list")
     })
 }

@@ -142,7 +142,12 @@ impl FileReport {
 
     /// Returns the format that was recognised but is not read, if the first error names one.
     pub(crate) fn unread_format(&self) -> Option<&str> {
-        self.first_errors.texts().next()?.strip_suffix(": not read")?.rsplit(": ").next()
+        self.first_errors
+            .texts()
+            .next()?
+            .strip_suffix(": this format is known but not supported")?
+            .rsplit(": ")
+            .next()
     }
 
     /// Returns the format; `None` if it was not recognised, or if there were several.

@@ -186,8 +186,8 @@ fn no_text(bytes: &[u8]) -> Option<Cow<'static, str>> {
         return Some(database(bytes));
     }
     let what = match bytes {
-        [0x1f, 0x8b, ..] => "the input is compressed (gzip); name it `.gz`",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); name it `.zst`",
+        [0x1f, 0x8b, ..] => "the input is compressed (gzip); decompress it, or name it `.gz`",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); decompress it, or name it `.zst`",
         [b'P', b'K', 3 | 5, ..] => "the input is a zip archive",
         [b'B', b'Z', b'h', ..] => "the input is compressed (bzip2)",
         [0xfd, b'7', b'z', b'X', ..] => "the input is compressed (xz)",

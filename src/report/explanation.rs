@@ -15,7 +15,10 @@ pub fn render_explanation(explanation: &Explanation) -> String {
         _ => "not detected".to_owned(),
     };
     let other = if *detected == Some(true) { "would pass" } else { "would be detected" };
-    let near = near_misses.iter().map(|near| format!("near miss: {near}"));
+    let near = near_misses.iter().map(|near| {
+        let is_found = *detected == Some(true) && near.conditions.iter().all(|condition| condition.holds);
+        format!("{}: {near}", if is_found { "found" } else { "near miss" })
+    });
     let sentences = near.chain(counterfactuals.iter().map(|change| format!("{other} {change}")));
     let mut text = format!("{detector}: {verdict}\n");
     for sentence in sentences {

@@ -41,9 +41,15 @@ pub struct RunTable {
     /// The indices of the remaining rows, by task.
     by_task: BTreeMap<String, Vec<usize>>,
     overrides: bool,
-    aliases: BTreeMap<String, String>,
+    /// The new name of each model, and whether a run had the old one.
+    aliases: BTreeMap<String, (String, AtomicBool)>,
     unmatched_runs: AtomicU64,
 }
+
+/// The names of the columns that name runs.
+const FILE: &[&str] = &["file", "path"];
+const RUN: &[&str] = &["run", "run_id", "id", "trace"];
+const TASK: &[&str] = &["task", "task_id"];
 
 #[derive(Debug, Default)]
 struct Row {
@@ -62,29 +68,36 @@ impl RunTable {
     /// Reads CSV with a header line. Empty cells are missing values.
     ///
     /// # Errors
-    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if a row names no file, run or task, has more cells than the
-    /// header, has a reward that is neither a finite number nor a Boolean, or has a trial that is not a whole number.
+    /// [`ErrorKind::Shape`](crate::ErrorKind::Shape) if the header names no file, run or task or has a column twice, or
+    /// if a row names no file, run or task, has more or fewer cells than the header, has a reward that is neither a
+    /// finite number nor a Boolean, or has a trial that is not a whole number.
     pub fn from_csv(text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
         let unread = |error: csv::Error| Error::shape(error.to_string());
         let header = reader.headers().map_err(unread)?.clone();
+        let names: Vec<&str> = header.iter().map(str::trim).collect();
+        let twice =
+            (1..).zip(&names).find(|(before, name)| names.iter().skip(*before).any(|other| other == *name));
+        if let Some((_, name)) = twice {
+            return Err(Error::shape(format!("line 1: the column `{name}` occurs twice")));
+        }
+        if !names.iter().any(|name| [FILE, RUN, TASK].concat().contains(name)) {
+            return Err(Error::shape("line 1: expected a header with `file`, `run` or `task`"));
+        }
         let mut table = Self::default();
         for cells in reader.records() {
             let cells = cells.map_err(unread)?;
             let line = cells.position().map_or(0, csv::Position::line);
-            if cells.len() > header.len() {
-                return Err(Error::shape(format!(
-                    "line {line}: expected at most {} cells, got {}",
-                    header.len(),
-                    cells.len()
-                )));
+            if cells.len() != names.len() {
+                let (expected, got) = (names.len(), cells.len());
+                return Err(Error::shape(format!("line {line}: expected {expected} cells, got {got}")));
             }
-            let known: Map<String, Value> = header
+            let known: Map<String, Value> = names
                 .iter()
                 .zip(&cells)
                 .filter(|(_, cell)| !cell.is_empty())
-                .map(|(name, cell)| (name.trim().to_owned(), cell.into()))
+                .map(|(name, cell)| ((*name).to_owned(), cell.into()))
                 .collect();
             if !known.is_empty() {
                 table.add(line, known)?;
@@ -117,8 +130,21 @@ impl RunTable {
     /// Renames a model, recorded or from a row, in all runs.
     #[must_use]
     pub fn with_alias(mut self, model: impl Into<String>, name: impl Into<String>) -> Self {
-        self.aliases.insert(model.into(), name.into());
+        self.aliases.insert(model.into(), (name.into(), AtomicBool::new(false)));
         self
+    }
+
+    /// Returns the number of rows.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows.len() as u64
+    }
+
+    /// Returns the models with another name ([`RunTable::with_alias`]) that no run has had so far.
+    pub fn unmatched_aliases(&self) -> impl Iterator<Item = &str> {
+        let unmatched =
+            self.aliases.iter().filter(|(_, (_, is_matched))| !is_matched.load(Ordering::Relaxed));
+        unmatched.map(|(model, _)| model.as_str())
     }
 
     /// Returns the number of rows that have matched no run so far.
@@ -145,9 +171,9 @@ impl RunTable {
             let wrong =
                 |what: &str| Error::shape(format!("line {line}: expected {what} for `{name}`, got `{text}`"));
             match name.as_str() {
-                "file" | "path" => row.file = Some(text.into()),
-                "run" | "run_id" | "id" | "trace" => row.run = Some(text),
-                "task" | "task_id" => row.task = Some(text),
+                name if FILE.contains(&name) => row.file = Some(text.into()),
+                name if RUN.contains(&name) => row.run = Some(text),
+                name if TASK.contains(&name) => row.task = Some(text),
                 "trial" => row.trial = Some(text.parse().map_err(|_| wrong("a whole number"))?),
                 "model" => row.model = Some(text),
                 "domain" => row.domain = Some(text),
@@ -184,7 +210,8 @@ impl RunTable {
             row.complete(ending, self.overrides, &mut set);
         }
         let model = &mut ending.metadata.model;
-        if let Some(name) = model.as_deref().and_then(|model| self.aliases.get(model)) {
+        if let Some((name, is_matched)) = model.as_deref().and_then(|model| self.aliases.get(model)) {
+            is_matched.store(true, Ordering::Relaxed);
             *model = Some(name.as_str().into());
         }
     }

@@ -10,21 +10,23 @@ mod metadata_table;
 mod open;
 mod order;
 mod part;
-mod path_text;
 mod profile;
 mod read;
 mod record;
 mod scanner;
 mod source;
+#[cfg(feature = "statistics")]
+mod stored_path;
 mod work;
 
 pub use metadata_table::RunTable;
 pub use open::is_input;
-#[cfg(feature = "statistics")]
-pub(crate) use path_text::StoredPath;
-pub use path_text::path_text;
 pub use profile::{Profile, RunFilter};
 pub use read::{read_files, read_joined};
 pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 pub use scanner::{ScanOptions, Scanner};
 pub use source::input_places;
+#[cfg(feature = "statistics")]
+pub(crate) use stored_path::StoredPath;
+
+pub use crate::path_text::path_text;

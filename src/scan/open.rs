@@ -26,10 +26,11 @@ pub(super) enum Compression {
 
 impl Compression {
     pub(super) fn of(path: &Path) -> Self {
-        match path.extension().and_then(OsStr::to_str) {
-            Some("gz") => Self::Gzip,
-            Some("zst") => Self::Zstd,
-            _ => Self::None,
+        let is = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        match () {
+            () if is("gz") => Self::Gzip,
+            () if is("zst") => Self::Zstd,
+            () => Self::None,
         }
     }
 }
@@ -49,7 +50,7 @@ const KEPT: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
 #[must_use]
 pub fn is_input(path: &Path) -> bool {
     let ending = |path: &Path| {
-        path.extension().and_then(OsStr::to_str).is_some_and(|ending| ENDINGS.contains(&ending))
+        path.extension().is_some_and(|own| ENDINGS.iter().any(|ending| own.eq_ignore_ascii_case(ending)))
     };
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let is_kept = KEPT.iter().any(|part| name.contains(part));

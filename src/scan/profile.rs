@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::path_text::path_text;
 use crate::detect::Detector;
+use crate::path_text::path_text;
 use crate::read::Format;
 use crate::trace::Metadata;
 

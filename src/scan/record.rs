@@ -10,10 +10,10 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::open::Compression;
-use super::path_text::path_text;
 use crate::detect::{Cost, Finding, Verdict};
 use crate::error::Error;
 use crate::fingerprint::Fingerprint;
+use crate::path_text::path_text;
 use crate::read::{Format, ReadCounts, ReadSummary, no_document};
 use crate::trace::{Digest, Metadata, SourcePlace, Unpaired};
 

@@ -80,7 +80,7 @@ fn a_wrong_table_is_an_error_with_its_line() {
         ("run,reward\nr1,nan\n", "line 2: expected a number for `reward`, got `nan`"),
         ("run,trial\nr1,1\nr2,-1\n", "line 3: expected a whole number for `trial`, got `-1`"),
         ("run,model\n,m\n", "line 2: expected `file`, `run` or `task`"),
-        ("run,model\n\"a\nb\",m,x\n", "line 2: expected at most 2 cells, got 3"),
+        ("run,model\n\"a\nb\",m\nc\n", "line 4: expected 2 cells, got 1"),
     ] {
         assert_eq!(RunTable::from_csv(csv).unwrap_err().to_string(), expected, "{csv}");
     }

@@ -51,6 +51,7 @@ fn guard_answers_hooks_and_watches_sessions() {
     let (found, _) = ends("watch", &watch, 0);
     assert!(found.contains("loop:"), "{found}");
     assert_eq!(ends("watch", &watch, 0).0, "");
+    assert!(ends("watch", &["README.md", "--idle", "1"], 3).1.contains("README.md: the input is not JSON"));
 }
 
 #[test]

@@ -100,9 +100,11 @@ struct Figures<'r> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
-    let bundled = [common::records::golden("")];
-    let given = [&arguments.paths[..], &arguments.golden].concat();
-    let golden = if given.is_empty() { &bundled[..] } else { &given };
+    let mut golden = [&arguments.paths[..], &arguments.golden].concat();
+    if golden.is_empty() {
+        golden.push(common::records::golden("")?);
+    }
+    let golden = &golden[..];
     output::protect(golden)?;
     let known: Vec<&str> = ALL.iter().map(|info| info.id).collect();
     let set = GoldenSet::load(golden, &known).map_err(|errors| Unread(common::joined(&errors)))?;

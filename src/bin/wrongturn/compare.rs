@@ -110,8 +110,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         by_default(&arguments.first_model, "scripted-careless"),
         by_default(&arguments.second_model, "scripted-persistent"),
     ];
-    let paths =
-        [arguments.first.clone().unwrap_or_else(bundled), arguments.second.clone().unwrap_or_else(bundled)];
+    let or_bundled = |path: &Option<PathBuf>| path.clone().map_or_else(bundled, Ok);
+    let paths = [or_bundled(&arguments.first)?, or_bundled(&arguments.second)?];
     let resampling = arguments.resampling.options();
     let scan = &arguments.scan;
     let detectors = Registry::default().build(&[], Preset::Default, arguments.actors, &Value::Null)?;

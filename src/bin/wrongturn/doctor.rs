@@ -10,12 +10,13 @@ use clap::Parser;
 use wrongturn::{
     ErrorKind, Status, Trace,
     read::Format,
-    scan::ScanEvent,
+    scan::{ScanEvent, path_text},
     trace::{Content, Event, UnknownReason},
 };
 
 use crate::common::arguments::Reading;
 use crate::common::findings::{counted, percent};
+use crate::common::inputs::without_wants;
 use crate::common::{self, terminal};
 
 /// Maximum number of files named for each problem.
@@ -44,18 +45,18 @@ const GROUPING: &str = "Needed only to group, compare and correlate.";
 struct Problem {
     count: u64,
     files: u64,
-    named: Vec<(PathBuf, String)>,
+    named: Vec<String>,
     last: Option<Arc<Path>>,
 }
 
 impl Problem {
-    fn add(&mut self, file: &Arc<Path>, count: u64, detail: &str) {
+    fn add(&mut self, file: &Arc<Path>, count: u64, detail: Option<String>) {
         self.count += count;
         if self.last.as_ref() != Some(file) {
             self.last = Some(Arc::clone(file));
             self.files += 1;
             if self.named.len() < NAMED {
-                self.named.push((file.to_path_buf(), detail.to_owned()));
+                self.named.push(detail.unwrap_or_else(|| path_text(file.as_os_str()).into_owned()));
             }
         }
     }
@@ -90,7 +91,7 @@ impl Kind {
                 "Check the path, its permissions and the extensions of its files.",
             ),
             Self::UnknownFormat => (
-                "files of unknown format",
+                "files of unknown or unsupported format",
                 "Compare with `wrongturn formats`, or name the format with --format. A file of your own becomes readable \
                  as chat messages, or in the native form (guide: formats).",
             ),
@@ -121,8 +122,12 @@ impl Kind {
                 "calls without recorded answers",
                 "Rules that compare answers miss findings. Turn on the recording of content.",
             ),
+            Self::UnknownStatus(UnknownReason::Unspecified) => (
+                "calls whose status is not recorded",
+                "They count neither as successes nor as failures. Check that the recorder writes the outcome of calls.",
+            ),
             Self::UnknownStatus(reason) => {
-                let title = format!("calls of unknown status ({reason})");
+                let title = format!("calls without an outcome ({reason})");
                 return (title.into(), "They count neither as successes nor as failures.");
             }
             Self::StatusOfText => (
@@ -153,7 +158,8 @@ struct Diagnosis {
 }
 
 impl Diagnosis {
-    fn problem(&mut self, kind: Kind, file: &Arc<Path>, count: u64, detail: &str) {
+    /// Adds a problem of a file. `detail` replaces the path of the file.
+    fn problem(&mut self, kind: Kind, file: &Arc<Path>, count: u64, detail: Option<String>) {
         if count > 0 {
             self.problems.entry(kind).or_default().add(file, count, detail);
         }
@@ -190,14 +196,14 @@ impl Diagnosis {
             (Kind::NoTask, is_missing(metadata.task.is_none())),
             (Kind::NoReward, is_missing(trace.reward().is_none())),
         ] {
-            self.problem(kind, file, count, "");
+            self.problem(kind, file, count, None);
         }
         // Calls without an answer are a problem of their own, so do not count them twice.
         if unpaired.calls > 0 {
             unknown.remove(&UnknownReason::Unanswered);
         }
         for (reason, count) in unknown {
-            self.problem(Kind::UnknownStatus(reason), file, count, "");
+            self.problem(Kind::UnknownStatus(reason), file, count, None);
         }
         self.runs += 1;
         self.calls += calls;
@@ -206,14 +212,12 @@ impl Diagnosis {
 
     fn render(&self, width: usize) -> String {
         let mut text = format!("{} with {} read.\n", counted(self.runs, "run"), counted(self.calls, "call"));
-        if !self.formats.is_empty() {
-            text.push('\n');
-        }
-        for (format, [files, runs, calls]) in &self.formats {
-            let counts = [counted(*files, "file"), counted(*runs, "run"), counted(*calls, "call")].join(", ");
-            text += &format!("  {format:20} {counts}\n");
-        }
+        let mut formats = Some(self.formats()).filter(|formats| !formats.is_empty());
         for (kind, problem) in &self.problems {
+            // Before the formats that were read come the files that were not.
+            if *kind > Kind::NoRuns {
+                text += &formats.take().unwrap_or_default();
+            }
             let all = match kind {
                 Kind::NoActions | Kind::NoModel | Kind::NoTask | Kind::NoReward => self.runs,
                 Kind::UnansweredCalls | Kind::NoArguments | Kind::NoObservations | Kind::UnknownStatus(_) => {
@@ -222,11 +226,13 @@ impl Diagnosis {
                 _ => 0,
             };
             let share = if all > 0 { format!(" ({})", percent(problem.count, all)) } else { String::new() };
+            let (title, remedy) = kind.texts();
+            let is_of_metadata = *kind >= Kind::NoModel;
             let files = match kind {
                 Kind::Unreadable | Kind::UnknownFormat | Kind::NoRuns => String::new(),
+                _ if is_of_metadata => String::new(),
                 _ => format!(", in {}", counted(problem.files, "file")),
             };
-            let (title, remedy) = kind.texts();
             let line = format!("{title}: {}{share}{files}", problem.count);
             text += &format!("\n{}\n", terminal::wrapped(&line, width, 2));
             text += &format!("  {}\n", terminal::wrapped(remedy, width - 2, 2));
@@ -240,17 +246,27 @@ impl Diagnosis {
                 }
                 continue;
             }
-            for (file, detail) in &problem.named {
-                let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
-                text += &format!(
-                    "    {}\n",
-                    terminal::wrapped(&format!("{}{detail}", file.display()), width - 4, 6)
-                );
+            if is_of_metadata {
+                continue;
+            }
+            for file in &problem.named {
+                text += &format!("    {}\n", terminal::wrapped(file, width - 4, 6));
             }
             let more = problem.files - problem.named.len() as u64;
             if more > 0 {
                 text += &format!("    … and {}\n", counted(more, "more file"));
             }
+        }
+        text + &formats.unwrap_or_default()
+    }
+
+    /// Lists the formats that were read.
+    fn formats(&self) -> String {
+        let mut text = String::new();
+        for (format, [files, runs, calls]) in &self.formats {
+            let counts = [counted(*files, "file"), counted(*runs, "run"), counted(*calls, "call")].join(", ");
+            let before = if text.is_empty() { "\n" } else { "" };
+            text += &format!("{before}  {format:20} {counts}\n");
         }
         text
     }
@@ -268,22 +284,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::Begin(begun) => (file, calls, empty) = (begun, 0, None),
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),
             ScanEvent::Error(error) => {
-                let whole = error.message();
-                // Drop the list of expected formats, which is long.
-                let is_foreign = whole.contains("unknown input format: ");
-                let message = whole.split("; ").next().filter(|_| is_foreign).unwrap_or(&whole);
+                // The remedy names `wrongturn formats`.
+                let message = without_wants(&error.to_string(), &mut true);
                 let kind = match error.kind() {
                     ErrorKind::Io => Kind::Unreadable,
                     ErrorKind::Empty if error.path().is_some_and(Path::is_dir) => Kind::Unreadable,
                     // Other errors of the file say more, so this one is reported only if it is alone.
                     ErrorKind::Empty => {
-                        empty = Some(message.to_owned());
+                        empty = Some(message);
                         return Ok(());
                     }
                     ErrorKind::Format => Kind::UnknownFormat,
                     _ => Kind::Damaged,
                 };
-                diagnosis.problem(kind, &file, 1, message);
+                diagnosis.problem(kind, &file, 1, Some(message));
             }
             ScanEvent::End(summary) => {
                 if let Some(format) = summary.format {
@@ -292,16 +306,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
                 }
                 for (reason, count) in &summary.counts.passed_over {
                     *diagnosis.skipped.entry(reason.to_string()).or_default() += count;
-                    diagnosis.problem(Kind::Skipped, &file, *count, "");
+                    diagnosis.problem(Kind::Skipped, &file, *count, None);
                 }
                 let is_empty =
                     summary.counts.runs == 0 && summary.counts.errors == u64::from(empty.is_some());
-                diagnosis.problem(
-                    Kind::NoRuns,
-                    &file,
-                    u64::from(is_empty),
-                    &empty.take().unwrap_or_default(),
-                );
+                diagnosis.problem(Kind::NoRuns, &file, u64::from(is_empty), empty.take());
             }
             _ => {}
         }

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -16,14 +16,17 @@ use wrongturn::{
 };
 
 use crate::common::arguments::Surety;
-use crate::common::{self, FAILED, Failure, output::at};
+
+use crate::common::output::{self, at, create_folder, is_stdout};
+use crate::common::{self, FAILED, Failure, UNREAD, Unread, terminal};
 
 /// Warns a coding agent that loops, as a hook of Claude Code, Codex or Gemini CLI.
 #[derive(Parser)]
 #[command(after_help = common::notes_with(
     "the JSON of a hook on standard input, and the session file that it names.",
     "the answer to the hook, or with --install the settings, on standard output.",
-    "Exit status: 0; 1 usage error, or the hook or its state cannot be read. Status 1 lets the call pass.",
+    "Exit status: 0; 1 usage error, or a file cannot be read. Status 1 lets the call pass. A session of unknown format \
+     and a damaged state are only reported on stderr.",
     "wrongturn guard --install claude-code",
 ))]
 pub(crate) struct Arguments {
@@ -45,9 +48,10 @@ pub(crate) struct Arguments {
 #[derive(Parser)]
 #[command(after_help = common::notes_with(
     "a session file, or a session on standard input. One in a format with an event per line is read while it grows.",
-    "a line per finding, as it is confirmed: id, steps, message. Findings that only the end of a run confirms, \
-     such as those of tool_error_recovery, are left to `check`.",
-    "Exit status: 0 when the session has ended; 1 at the first finding with --fail-fast; 2 usage error.",
+    "a line per finding, as it is confirmed: id, steps, message, after the run if the session has several. Findings \
+     that only the end of a run confirms, such as those of tool_error_recovery, are left to `check`.",
+    "Exit status: 0 when the session has ended; 1 at the first finding with --fail-fast; 2 usage error; 3 if the session \
+     could not be read in full.",
     "wrongturn watch golden/tau2/scripted-quitter_telecom.json --idle 1",
 ))]
 pub(crate) struct Watch {
@@ -90,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
         }
         let (path, settings) = settings(agent, &command);
         common::print(&format!("{settings:#}\n"))?;
-        writeln!(std::io::stderr(), "Merge these settings into {path}.")?;
+        writeln!(io::stderr(), "Merge these settings into {path}.")?;
         return Ok(0);
     }
     let mut guard = Guard::new(with_min_confidence(default_detectors(), arguments.surety.min_confidence))?;
@@ -99,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     }
     // Agents treat exit status 2 as a block, so errors exit with 1.
     answer(&guard, arguments.state.as_deref()).or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "error: {error}");
+        common::note(&format!("error: {error}"));
         Ok(FAILED)
     })
 }
@@ -107,41 +111,56 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
 /// Reads a hook from standard input, updates the state of its session, and prints the answer, if any.
 fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     let mut json = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut json)?;
+    io::stdin().lock().read_to_end(&mut json)?;
     if json.trim_ascii().is_empty() {
         return Err("no hook on standard input; coding agents call this command: see `guard --help`".into());
     }
     let hook = Hook::read(&json)?;
-    let mut file = state_file(states, hook.session())?;
+    let (path, mut file) = state_file(states, hook.session())?;
     let mut saved = Vec::new();
-    file.read_to_end(&mut saved)?;
-    // A state that cannot be read, such as one of another version, is replaced.
-    let mut state = GuardState::read(&saved).unwrap_or_default();
-    let mut session = hook.transcript().and_then(|path| File::open(path).ok());
-    let length = session.as_ref().map_or(Ok(0), |file| file.metadata().map(|data| data.len()))?;
-    if length < state.offset() {
-        state = GuardState::default();
-    }
+    file.read_to_end(&mut saved).map_err(at(&path))?;
+    // The state is empty at the first call, or if an earlier one was ended early.
+    let read = if saved.is_empty() { Ok(GuardState::default()) } else { GuardState::read(&saved) };
+    let mut state = read.unwrap_or_else(|error| {
+        common::note(&format!("warning: {}: the state is replaced: {error}", path.display()));
+        GuardState::default()
+    });
     let mut text = Vec::new();
-    if let Some(session) = &mut session {
-        session.seek(SeekFrom::Start(state.offset()))?;
-        session.read_to_end(&mut text)?;
+    if let Some(session) = hook.transcript().map(Path::new) {
+        read_session(session, &mut state, &mut text).map_err(at(session))?;
     }
     let advice = guard.advise(&mut state, &hook, &text);
-    file.set_len(0)?;
-    file.rewind()?;
-    file.write_all(&serde_json::to_vec(&state)?)?;
+    if let (Some(session), Some(error)) = (hook.transcript(), state.error()) {
+        common::note(&format!("warning: {session}: {}", without_wants(error, &mut false)));
+    }
+    let saved = serde_json::to_vec(&state)?;
+    file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&saved)).map_err(at(&path))?;
     if let Some(answer) = hook.answer(&advice) {
         common::print(&format!("{answer}\n"))?;
     }
     Ok(0)
 }
 
+/// Reads a session from the offset of its state to the end, if it exists already. Starts with a new state if the session
+/// is shorter.
+fn read_session(path: &Path, state: &mut GuardState, text: &mut Vec<u8>) -> io::Result<()> {
+    let mut file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    if file.metadata()?.len() < state.offset() {
+        *state = GuardState::default();
+    }
+    file.seek(SeekFrom::Start(state.offset()))?;
+    file.read_to_end(text)?;
+    Ok(())
+}
+
 /// Returns the state file of a session, locked until it is closed: agents may call hooks for parallel tools
 /// at the same time.
-fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
+fn state_file(states: Option<&Path>, session: &str) -> Result<(PathBuf, File), Failure> {
     let folder = states.map_or_else(|| std::env::temp_dir().join("wrongturn-guard"), Path::to_path_buf);
-    fs::create_dir_all(&folder)?;
+    create_folder(&folder)?;
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let mut name: String = session.chars().take(100).map(plain).collect();
     if name != session {
@@ -150,40 +169,41 @@ fn state_file(states: Option<&Path>, session: &str) -> Result<File, Failure> {
         name += &format!("-{:016x}", hasher.finish());
     }
     let path = folder.join(format!("{name}.json"));
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
-    file.lock()?;
-    Ok(file)
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = file.and_then(|file| file.lock().map(|()| file)).map_err(at(&path))?;
+    Ok((path, file))
 }
 
 /// Prints the findings of a session as they are confirmed.
 pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
     let guard = Guard::new(with_min_confidence(default_detectors(), arguments.surety.min_confidence))?;
     let session = &arguments.session;
-    let mut state = match arguments.state.as_deref().map(fs::read) {
-        Some(Ok(saved)) => GuardState::read(&saved)?,
+    let mut state = match &arguments.state {
+        Some(path) if path.exists() => output::parse(path, |saved| GuardState::read(saved.as_bytes()))?,
         _ => GuardState::default(),
     };
-    let mut input: Box<dyn Read> = match session.to_str() {
-        Some("-") => Box::new(std::io::stdin()),
-        _ => Box::new(File::open(session).map_err(at(session))?),
+    let unread = |error: io::Error| Unread(at(session)(error));
+    let is_file = !is_stdout(session);
+    let mut input: Box<dyn Read> = match File::open(session) {
+        _ if !is_file => Box::new(io::stdin()),
+        file => Box::new(file.map_err(unread)?),
     };
-    let is_file = session.to_str() != Some("-");
     // The text that is not judged yet, a buffer, and the position of the text in the session.
     let (mut text, mut part, mut start) = (Vec::new(), vec![0; 1 << 16], state.offset());
-    std::io::copy(&mut input.by_ref().take(start), &mut std::io::sink())?;
-    let (mut silent, mut is_new) = (Duration::ZERO, false);
+    io::copy(&mut input.by_ref().take(start), &mut io::sink()).map_err(unread)?;
+    let (mut silent, mut is_new, mut told) = (Duration::ZERO, false, None::<String>);
     loop {
-        let count = input.read(&mut part)?;
+        let count = input.read(&mut part).map_err(unread)?;
         text.extend_from_slice(part.get(..count).unwrap_or_default());
         is_new |= count > 0;
         let is_whole_line = text.last() == Some(&b'\n');
         if is_new && (count == 0 || is_whole_line) {
             let findings = guard.watch(&mut state, &text);
             if let Some(path) = &arguments.state {
-                fs::write(path, serde_json::to_vec(&state)?)?;
+                fs::write(path, serde_json::to_vec(&state)?).map_err(at(path))?;
             }
-            for finding in findings {
-                common::print(&line(&finding))?;
+            for (run, finding) in findings {
+                common::print(&line(run.as_deref(), &finding))?;
                 if arguments.fail_fast {
                     return Ok(FAILED);
                 }
@@ -193,9 +213,13 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
             (start, is_new, silent) = (state.offset(), false, Duration::ZERO);
         }
         if count == 0 {
+            if let Some(error) = state.error().filter(|error| told.as_deref() != Some(error)) {
+                common::note(&format!("error: {}: {}", session.display(), without_wants(error, &mut false)));
+                told = Some(error.to_owned());
+            }
             let is_over = arguments.idle > 0 && silent >= Duration::from_secs(arguments.idle);
             if !is_file || is_over {
-                return Ok(0);
+                return Ok(if told.is_some() { UNREAD } else { 0 });
             }
             std::thread::sleep(NAP);
             silent += NAP;
@@ -203,9 +227,11 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
     }
 }
 
-fn line(finding: &Finding) -> String {
+/// Returns a finding as text, after the id of its run if that is given.
+fn line(run: Option<&str>, finding: &Finding) -> String {
     let Finding { id, first, last, message, .. } = finding;
-    let text = format!("{id} (steps {first}-{last}): {message}");
+    let run = run.map_or_else(String::new, |run| format!("run {}: ", terminal::name(run)));
+    let text = format!("{run}{id} (steps {first}-{last}): {message}");
     common::wrapped(&text, common::width(), 2) + "\n"
 }
 

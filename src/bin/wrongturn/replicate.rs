@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         ..ScanOptions::default()
     };
     let paths = if arguments.paths.is_empty() {
-        vec![common::records::golden("tau2")]
+        vec![common::records::golden("tau2")?]
     } else {
         arguments.paths.clone()
     };

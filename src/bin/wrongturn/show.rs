@@ -15,7 +15,7 @@ use wrongturn::{
     detect::Preset,
     read::Format,
     report::{render_explanation, render_run, render_step},
-    scan::ScanEvent,
+    scan::{ScanEvent, path_text},
     trace::Actors,
 };
 
@@ -40,8 +40,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "STEP", conflicts_with_all = ["native", "explain"])]
     full: Option<u64>,
     /// Print the run in the native form instead, as JSON
-    #[arg(long, alias = "json")]
+    #[arg(long, alias = "json", conflicts_with = "explain")]
     native: bool,
+    /// List only runs with findings
+    #[arg(long, conflicts_with = "run")]
+    flagged: bool,
     /// Explain the verdict of this detector: near misses, and changes that flip it
     #[arg(long, value_name = "ID", value_parser = detector)]
     explain: Option<String>,
@@ -97,7 +100,12 @@ fn show<'d>(
     };
     let trace = match &arguments.run {
         None if runs.len() > 1 => {
-            return common::print(&list(runs, files, width));
+            let needs_one = arguments.native || arguments.full.is_some() || arguments.explain.is_some();
+            if needs_one {
+                return Err(format!("{} runs were read; choose one with --run", runs.len()).into());
+            }
+            let is_listed = |run: &Trace| !arguments.flagged || !findings(judges(run), run).is_empty();
+            return common::print(&list(runs, files, &is_listed, width));
         }
         None => first,
         Some(name) => find_run(runs, &arguments.path, name)?,
@@ -111,25 +119,38 @@ fn show<'d>(
         return common::print(&format!("{}\n", serde_json::to_string_pretty(trace)?));
     }
     let detectors = judges(trace);
-    let findings: Vec<Finding> =
-        detectors.iter().flat_map(|detector| detector.detect(trace).findings().to_vec()).collect();
+    let findings = findings(detectors, trace);
     let heading = common::wrapped(&heading(trace), width, 2);
     common::print(&format!("{heading}\n\n{}", render_run(trace, &findings, width)))?;
     if arguments.explain.is_some() {
         for detector in detectors {
             common::print(&format!("\n{}", render_explanation(&detector.explain(trace))))?;
         }
+        for finding in &findings {
+            let evidence = serde_json::to_value(&finding.evidence)?;
+            let rule = ["kind", "reason"].iter().find_map(|name| evidence.get(name)?.as_str());
+            common::print(&rule.map_or_else(String::new, |rule| format!("  {} is a {rule}\n", finding.id)))?;
+        }
     }
     Ok(())
 }
 
-/// Lists runs, one per line, under the names of their files if there are several files.
-fn list(runs: &[Trace], files: &[(Arc<Path>, Option<Format>)], width: usize) -> String {
+fn findings(detectors: &[Arc<dyn Detector>], run: &Trace) -> Vec<Finding> {
+    detectors.iter().flat_map(|detector| detector.detect(run).findings().to_vec()).collect()
+}
+
+/// Lists the runs that `is_listed` accepts, one per line, under the names of their files if there are several.
+fn list(
+    runs: &[Trace],
+    files: &[(Arc<Path>, Option<Format>)],
+    is_listed: &dyn Fn(&Trace) -> bool,
+    width: usize,
+) -> String {
     let mut text = String::new();
     let mut last = files.first().filter(|(first, _)| files.iter().all(|(file, _)| file == first));
-    for ((place, trace), file) in runs.iter().enumerate().zip(files) {
+    for ((place, trace), file) in runs.iter().enumerate().zip(files).filter(|((_, run), _)| is_listed(run)) {
         if last.is_none_or(|(last, _)| *last != file.0) {
-            text += &format!("{}\n", file.0.display());
+            text += &format!("{}\n", path_text(file.0.as_os_str()));
             last = Some(file);
         }
         let line = format!("#{place:<5} {:>5} steps  {}", trace.steps().len(), heading(trace));

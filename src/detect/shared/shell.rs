@@ -98,18 +98,19 @@ fn program_of_path(path: &str) -> &str {
 /// `cd /repo && FOO=1 pytest -q | tee log` holds `cd /repo`, `pytest -q` and the piped `tee log`.
 pub(crate) fn commands<T>(line: &str, visit: impl FnOnce(&[Command<'_>]) -> T) -> T {
     let found = Lexer::new(line).read();
-    let inner = match found.as_slice() {
-        [command] => given_line(command),
-        _ => None,
-    };
-    match inner {
+    match given_line(&found) {
         Some(inner) => visit(&Lexer::new(inner).read()),
         None => visit(&found),
     }
 }
 
-/// Returns the line inside a `bash -c '…'`.
-fn given_line<'c>(command: &'c Command<'_>) -> Option<&'c str> {
+/// Returns the line inside a line whose only command is `bash -c '…'`.
+pub(super) fn line_inside(line: &str) -> Option<String> {
+    given_line(&Lexer::new(line).read()).map(str::to_owned)
+}
+
+fn given_line<'c>(found: &'c [Command<'_>]) -> Option<&'c str> {
+    let [command] = found else { return None };
     let is_shell = matches!(command.program(), "bash" | "sh" | "zsh" | "dash" | "ash");
     // `bash --norc -lc '…'`
     let is_option = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c');

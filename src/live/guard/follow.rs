@@ -26,6 +26,7 @@ pub(super) struct Follow<'g> {
 /// A run with the state of its detectors.
 #[derive(Debug)]
 pub(super) struct Followed {
+    /// The id, or the position of a run without one; `None` for the first run without one.
     pub(super) id: Option<String>,
     monitor: Monitor,
     /// The index of the first step; above 0 if the session is not read from its beginning.
@@ -78,8 +79,9 @@ impl<'g> Follow<'g> {
 }
 
 impl StepSink for Follow<'_> {
-    fn begin(&mut self, _position: u64, _routing: &RouteStatus) {
-        self.open = Some(self.start());
+    fn begin(&mut self, position: u64, _routing: &RouteStatus) {
+        let id = (position > 0).then(|| format!("#{position}"));
+        self.open = Some(Followed { id, ..self.start() });
     }
 
     fn step(&mut self, step: &Step<'_>) {
@@ -111,7 +113,7 @@ impl StepSink for Follow<'_> {
 
     fn end(&mut self, ending: RunSummary) {
         if let Some(mut run) = self.open.take() {
-            run.id.clone_from(&ending.metadata().id);
+            run.id = ending.metadata().id.clone().or(run.id);
             self.runs.push(run);
         }
     }

@@ -13,7 +13,7 @@ pub use state::GuardState;
 use state::push;
 
 use crate::detect::{Detector, Finding, check_ids};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::read::{ReadOptions, read_slice};
 
 /// The approximate number of bytes that remain to be read after the offset has moved forward.
@@ -72,32 +72,35 @@ pub enum Advice {
     /// No warning, and the call may run.
     None,
     /// A finding that has not been reported before. At the end of a turn, the run is judged as if it were
-    /// over. If that gives several findings, this is the first, with the messages of all.
-    Warn(Box<Finding>),
+    /// over, which may give several.
+    Warn(Vec<Finding>),
     /// The call would extend a reported finding, and is blocked.
     Block(Box<Finding>),
 }
 
 impl Advice {
-    /// Returns the finding that caused the warning or the block, if any.
+    /// Returns the findings that caused the warning or the block.
     #[must_use]
-    pub fn finding(&self) -> Option<&Finding> {
+    pub fn findings(&self) -> &[Finding] {
         match self {
-            Self::None => None,
-            Self::Warn(finding) | Self::Block(finding) => Some(finding),
+            Self::None => &[],
+            Self::Warn(findings) => findings,
+            Self::Block(finding) => std::slice::from_ref(finding),
         }
     }
 
     /// Returns the advice as a sentence for the model.
     pub(super) fn text(&self) -> Option<String> {
-        let finding = self.finding()?;
         let end = match self {
+            Self::None => return None,
+            Self::Warn(_) => "Change the approach instead of repeating it",
             Self::Block(_) => {
                 "The call was blocked because it would continue this pattern. Change the approach"
             }
-            _ => "Change the approach instead of repeating it",
         };
-        Some(format!("wrongturn: {}. {end}. [{}]", finding.message.trim_end_matches('.'), finding.id))
+        let named = |finding: &Finding| format!("{} [{}]", finding.message.trim_end_matches('.'), finding.id);
+        let findings: Vec<String> = self.findings().iter().map(named).collect();
+        Some(format!("wrongturn: {}. {end}.", findings.join("; ")))
     }
 }
 
@@ -120,7 +123,7 @@ impl Guard {
     }
 
     /// Returns the advice for this hook. `session` is the content of the session file from
-    /// [`GuardState::offset`] to the end.
+    /// [`GuardState::offset`] to the end. Of a long one, only the steps of the first part are counted.
     #[must_use]
     pub fn advise(&self, state: &mut GuardState, hook: &Hook, session: &[u8]) -> Advice {
         if hook.moment == Moment::Other {
@@ -130,6 +133,7 @@ impl Guard {
             state.add(call);
         }
         let call = hook.call.as_ref();
+        let session = advance(state, whole_lines(session));
         let mut runs = self.follow(state, session);
         let of_call = |run: &Followed| call.and_then(|call| call.id.as_deref()).is_some_and(|id| run.has(id));
         let at = runs.iter().position(of_call).unwrap_or_default();
@@ -154,98 +158,119 @@ impl Guard {
         match new.into_iter().next() {
             Some(finding) if hook.can_warn() => {
                 state.report(run, &finding);
-                Advice::Warn(Box::new(finding))
+                Advice::Warn(vec![finding])
             }
             _ => Advice::None,
         }
     }
 
     /// Returns the confirmed findings of a session that have not been reported yet, by run and in the order
-    /// of the detectors. `session` is the content of the session file from [`GuardState::offset`] to the end.
+    /// of the detectors, each with the id of its run if the session has several. `session` is the content of the
+    /// session file from [`GuardState::offset`] to the end.
     #[must_use]
-    pub fn watch(&self, state: &mut GuardState, session: &[u8]) -> Vec<Finding> {
+    pub fn watch(&self, state: &mut GuardState, session: &[u8]) -> Vec<(Option<String>, Finding)> {
+        let session = whole_lines(session);
+        let runs = self.follow(state, session);
         let mut all = Vec::new();
-        for run in self.follow(state, session) {
-            for finding in state.new_findings(&run, run.confirmed()) {
-                state.report(&run, &finding);
-                all.push(finding);
+        for run in &runs {
+            let id = run.id.clone().filter(|_| runs.len() > 1);
+            for finding in state.new_findings(run, run.confirmed()) {
+                state.report(run, &finding);
+                all.push((id.clone(), finding));
             }
         }
+        advance(state, session);
         all
     }
 
-    /// Returns the first new finding at the end of a turn, with the messages of all new ones, and marks them as
-    /// reported.
+    /// Returns the new findings at the end of a turn, and marks them as reported.
     fn at_end(state: &mut GuardState, runs: &[Followed]) -> Advice {
-        let mut first: Option<Finding> = None;
+        let mut all = Vec::new();
         for run in runs {
             for finding in state.new_findings(run, run.findings()) {
                 state.report(run, &finding);
-                match &mut first {
-                    Some(first) => first.message += &format!("; {}", finding.message),
-                    None => first = Some(finding),
-                }
+                all.push(finding);
             }
         }
-        first.map_or(Advice::None, |finding| Advice::Warn(Box::new(finding)))
+        if all.is_empty() { Advice::None } else { Advice::Warn(all) }
     }
 
-    /// Reads the session, and moves the offset forward if more than [`LARGEST_WINDOW`] bytes remain.
+    /// Reads the session.
     fn follow(&self, state: &mut GuardState, session: &[u8]) -> Vec<Followed> {
-        // The last line may be incomplete.
-        let end = if is_lines(session) { line_end(session, session.len()) } else { session.len() };
-        let whole = session.get(..end).unwrap_or_default();
-        let runs = self.read(state, whole);
-        if is_lines(whole) && whole.len() > LARGEST_WINDOW {
-            let gone = self.complete(whole, line_end(whole, whole.len() - WINDOW));
-            if state.offset == 0 {
-                let first = gone.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
-                state.head = String::from_utf8_lossy(first).into_owned();
-            }
-            // Later reads begin with the head again, so its steps are not counted here.
-            let count =
-                |state: &GuardState, bytes| self.read(state, bytes).first().map_or(0, Followed::steps);
-            let in_head = count(&GuardState::default(), state.head.as_bytes());
-            state.before += count(state, gone).saturating_sub(in_head);
-            state.offset += gone.len() as u64;
-        }
-        state.recent.retain(|recent| !runs.iter().any(|run| run.is_answered(recent.id.as_deref())));
+        let (runs, error) = read(&self.detectors, state, session);
+        state.error = error;
+        state.forget_answered(&runs);
         runs
     }
+}
 
-    /// Returns the lines up to `cut`, and those after it through the last that answers one of their calls.
-    fn complete<'s>(&self, session: &'s [u8], mut cut: usize) -> &'s [u8] {
-        // The added lines may hold calls with later answers, so this repeats. Four rounds are nearly always
-        // enough.
-        for _ in 0..4 {
-            let (gone, rest) = session.split_at_checked(cut).unwrap_or_default();
-            let runs = self.read(&GuardState::default(), gone);
-            let open: Vec<_> =
-                runs.iter().flat_map(Followed::open_calls).map(memchr::memmem::Finder::new).collect();
-            let lines = rest.split_inclusive(|byte| *byte == b'\n').take(64);
-            let (mut end, mut answered) = (cut, cut);
-            for line in lines {
-                end += line.len();
-                if open.iter().any(|id| id.find(line).is_some()) {
-                    answered = end;
-                }
+/// Moves the offset forward if more than [`LARGEST_WINDOW`] bytes remain, and returns the lines after it. The steps of
+/// the others are counted but not judged.
+fn advance<'s>(state: &mut GuardState, session: &'s [u8]) -> &'s [u8] {
+    if session.len() <= LARGEST_WINDOW || !is_lines(session) {
+        return session;
+    }
+    let (gone, rest, runs) = complete(&state.of_file(), session, line_end(session, session.len() - WINDOW));
+    if state.offset == 0 {
+        let first = gone.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        state.head = String::from_utf8_lossy(first).into_owned();
+    }
+    // Later reads begin with the head again, so its steps are not counted here.
+    let count = |runs: &[Followed]| runs.first().map_or(0, Followed::steps);
+    let in_head = count(&read(&[], &GuardState::default(), state.head.as_bytes()).0);
+    state.before += count(&runs).saturating_sub(in_head);
+    state.offset += gone.len() as u64;
+    state.forget_answered(&runs);
+    rest
+}
+
+/// Returns the lines up to `cut` and those after it through the last that answers one of their calls, the other
+/// lines, and the runs of the first ones.
+fn complete<'s>(
+    state: &GuardState,
+    session: &'s [u8],
+    mut cut: usize,
+) -> (&'s [u8], &'s [u8], Vec<Followed>) {
+    // The added lines may hold calls with later answers, so this repeats. Four rounds are nearly always enough.
+    let mut rounds = 0;
+    loop {
+        let (gone, rest) = session.split_at_checked(cut).unwrap_or_default();
+        let (runs, _) = read(&[], state, gone);
+        let open: Vec<_> =
+            runs.iter().flat_map(Followed::open_calls).map(memchr::memmem::Finder::new).collect();
+        let (mut end, mut answered) = (cut, cut);
+        for line in rest.split_inclusive(|byte| *byte == b'\n').take(64) {
+            end += line.len();
+            if open.iter().any(|id| id.find(line).is_some()) {
+                answered = end;
             }
-            if answered == cut {
-                break;
-            }
-            cut = answered;
         }
-        session.get(..cut).unwrap_or_default()
+        if answered == cut || rounds == 4 {
+            return (gone, rest, runs);
+        }
+        (cut, rounds) = (answered, rounds + 1);
     }
+}
 
-    fn read(&self, state: &GuardState, session: &[u8]) -> Vec<Followed> {
-        let mut follow = Follow::new(&self.detectors, state);
-        // The first line identifies the format, so it precedes each part unless it is very long.
-        let has_head = state.offset > 0 && state.head.len() < WINDOW;
-        let with_head = has_head.then(|| [state.head.as_bytes(), session].concat());
-        let _ = read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
-        follow.finish()
-    }
+/// Returns the runs of a part of the session, and the first error.
+fn read(
+    detectors: &[Arc<dyn Detector>],
+    state: &GuardState,
+    session: &[u8],
+) -> (Vec<Followed>, Option<String>) {
+    let mut follow = Follow::new(detectors, state);
+    // The first line identifies the format, so it precedes each part unless it is very long.
+    let has_head = state.offset > 0 && state.head.len() < WINDOW;
+    let with_head = has_head.then(|| [state.head.as_bytes(), session].concat());
+    let summary = read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
+    // Lines are those of the part, so they are not reported.
+    (follow.finish(), summary.errors.first().map(Error::message))
+}
+
+/// Returns the session without its last line if that is incomplete.
+fn whole_lines(session: &[u8]) -> &[u8] {
+    let end = if is_lines(session) { line_end(session, session.len()) } else { session.len() };
+    session.get(..end).unwrap_or_default()
 }
 
 /// Returns true if the first line is a complete JSON value, as in JSON Lines.

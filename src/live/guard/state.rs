@@ -31,6 +31,8 @@ pub struct GuardState {
     pub(super) blocked: Vec<String>,
     /// Calls from hooks that the session file lacks.
     pub(super) recent: Vec<Recent>,
+    #[serde(skip)]
+    pub(super) error: Option<String>,
 }
 
 /// A finding that was reported.
@@ -65,6 +67,7 @@ impl Default for GuardState {
             reported: Vec::new(),
             blocked: Vec::new(),
             recent: Vec::new(),
+            error: None,
         }
     }
 }
@@ -76,7 +79,7 @@ impl GuardState {
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not a state or has another version.
     pub fn read(json: &[u8]) -> Result<Self> {
         let state: Self = serde_json::from_slice(json)
-            .map_err(|error| Error::trace(format!("expected the state of a guard: {error}")))?;
+            .map_err(|error| Error::trace(format!("expected the state of a session: {error}")))?;
         if state.version != VERSION {
             let found = state.version;
             return Err(Error::trace(format!("expected a state of version {VERSION}, got version {found}")));
@@ -89,6 +92,22 @@ impl GuardState {
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Returns the first error in the part of the session that was read last.
+    #[must_use]
+    pub fn error(&self) -> Option<&str> {
+        self.error.as_deref()
+    }
+
+    /// Returns the place in the file, without what hooks report.
+    pub(super) fn of_file(&self) -> Self {
+        Self { offset: self.offset, head: self.head.clone(), ..Self::default() }
+    }
+
+    /// Removes the calls from hooks that one of the runs has with an answer.
+    pub(super) fn forget_answered(&mut self, runs: &[Followed]) {
+        self.recent.retain(|recent| !runs.iter().any(|run| run.is_answered(recent.id.as_deref())));
     }
 
     pub(super) fn add(&mut self, call: &HookCall) {

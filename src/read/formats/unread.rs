@@ -40,7 +40,7 @@ const OF_TEXT: [(&str, &str, &str); 6] = [
 
 /// Makes the error for an input of this format.
 pub(in crate::read) fn error(name: &str) -> Error {
-    Error::new(ErrorKind::Format, format!("{name}: not read"))
+    Error::new(ErrorKind::Format, format!("{name}: this format is known but not supported"))
 }
 
 /// Returns the name of a document's format, if it is known but not read.
@@ -86,13 +86,20 @@ mod tests {
                 assert!(traces.is_empty(), "{input}");
                 let errors: Vec<_> =
                     reading.errors.iter().map(|error| (error.kind(), error.message())).collect();
-                assert_eq!(errors, [(ErrorKind::Format, format!("{name}: not read"))], "{input}");
+                assert_eq!(
+                    errors,
+                    [(ErrorKind::Format, format!("{name}: this format is known but not supported"))],
+                    "{input}"
+                );
             }
         }
         for (name, begins, holds) in OF_TEXT {
             let input = format!("{begins}2026-01-02 10:00:00{holds}\n\n#### hello\n");
             let (_, reading) = read_traces(input.as_bytes(), &ReadOptions::default());
-            assert_eq!(reading.errors.first().map(Error::message), Some(format!("{name}: not read")));
+            assert_eq!(
+                reading.errors.first().map(Error::message),
+                Some(format!("{name}: this format is known but not supported"))
+            );
         }
     }
 
@@ -104,7 +111,7 @@ mod tests {
             let object = format!("{{{}}}", fewer.join(", "));
             let (_, reading) = read_traces(object.as_bytes(), &ReadOptions::default());
             let error = reading.errors.first().map(Error::message).unwrap_or_default();
-            assert!(!error.contains(": not read"), "{object}: {error}");
+            assert!(!error.contains("is known but not supported"), "{object}: {error}");
         }
     }
 

@@ -134,17 +134,17 @@ struct Inherit {
 pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     Faults::reported_after(|faults| match &arguments.command {
         Command::Read(Files { files, out }) => {
-            let files = inputs(files, &["results.json", "harbor/result.json"]);
+            let files = inputs(files, &["results.json", "harbor/result.json"])?;
             list(&files, out, results, result_document, faults)
         }
         Command::Select(arguments) => run_select(arguments, faults),
         Command::Commands(Commands { files, mode, out }) => {
             let commands = |bytes: &[u8], _: &mut _| replay_commands(bytes, *mode);
-            list(&inputs(files, TRAJECTORIES), out, commands, replay_document, faults)
+            list(&inputs(files, TRAJECTORIES)?, out, commands, replay_document, faults)
         }
         Command::Transcript(Files { files, out }) => {
             let parse = |bytes: &[u8], _: &mut _| transcript(bytes);
-            list(&inputs(files, TRAJECTORIES), out, parse, transcript_document, faults)
+            list(&inputs(files, TRAJECTORIES)?, out, parse, transcript_document, faults)
         }
         Command::Compare(arguments) => run_compare(arguments, faults),
         Command::Inherit(arguments) => run_inherit(arguments, faults),
@@ -155,11 +155,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
 const TRAJECTORIES: &[&str] = &["harbor/agent/trajectory.json", "terminus.json"];
 
 /// Returns the given paths, or those of bundled files.
-fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Vec<PathBuf> {
+fn inputs(paths: &[PathBuf], bundled: &[&str]) -> Result<Vec<PathBuf>, Failure> {
     if paths.is_empty() {
         bundled.iter().map(|name| golden(&format!("recovery/{name}"))).collect()
     } else {
-        paths.to_vec()
+        Ok(paths.to_vec())
     }
 }
 
@@ -202,7 +202,7 @@ fn list<T: Serialize>(
 }
 
 fn run_select(arguments: &Select, faults: &mut Faults) -> Result<(), Failure> {
-    let files = inputs(&arguments.files, &["candidates.jsonl"]);
+    let files = inputs(&arguments.files, &["candidates.jsonl"])?;
     let mut candidates = Vec::new();
     for path in &files {
         if path.extension().is_some_and(|extension| extension == "jsonl") {
@@ -322,7 +322,7 @@ fn trials_of(side: &Side, faults: &mut Faults) -> Result<Vec<ComparedTrial>, Fai
 }
 
 fn run_compare(arguments: &Compare, faults: &mut Faults) -> Result<(), Failure> {
-    let path = records::input(arguments.trials.as_ref(), "recovery/trials.jsonl");
+    let path = records::input(arguments.trials.as_ref(), "recovery/trials.jsonl")?;
     let trials = if arguments.results.is_empty() {
         valid(&path, lines::<ComparedTrial>(&path)?, faults)?
     } else {

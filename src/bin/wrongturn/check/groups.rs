@@ -38,6 +38,11 @@ impl Groups {
         Self { by: what.to_owned(), groups: BTreeMap::new() }
     }
 
+    /// Returns true if no run has the value.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.groups.keys().eq([UNKNOWN])
+    }
+
     pub(crate) fn add(&mut self, record: &TraceRecord) {
         let mut name = group_name(record, &self.by).unwrap_or(UNKNOWN);
         if self.groups.len() >= MOST_GROUPS && !self.groups.contains_key(name) {

@@ -6,6 +6,7 @@ mod streams;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common;
 use crate::common::arguments::{Scanning, Surety, detector};
@@ -15,13 +16,13 @@ use crate::common::output::{is_stdout, protect};
 use crate::common::parts::{self, PartialFile, TextOptions};
 use crate::common::tables::TableFiles;
 use crate::common::terminal::set_quiet;
-use clap::Parser;
+use clap::{Parser, builder::NonEmptyStringValueParser};
 use serde_json::Value;
 use wrongturn::{
     ReadOptions, Scanner,
     detect::Preset,
     merge::{FlaggedRun, FlaggedRuns, PartialContent, ScanPart},
-    scan::{ScanOptions, TraceRecord},
+    scan::{RunFilter, ScanOptions, TraceRecord},
     trace::Actors,
 };
 
@@ -89,7 +90,7 @@ pub(crate) struct Arguments {
     #[arg(help_heading = "Gate", long)]
     update_baseline: bool,
     /// Add a line for each value of this: model, agent, domain, task, format, or the name of a label
-    #[arg(help_heading = "Output", long, value_name = "WHAT", conflicts_with = "path")]
+    #[arg(help_heading = "Output", long, value_name = "WHAT", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "path")]
     group_by: Option<String>,
     /// Exit with status 0 if only some inputs could not be read
     #[arg(help_heading = "Gate", long)]
@@ -120,6 +121,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         return Err("--update-baseline needs --baseline, or `baseline` in wrongturn.toml".into());
     }
     let (files, mut streams) = outputs(arguments)?;
+    let filters: Vec<(RunFilter, AtomicBool)> =
+        profiles.iter().map(|profile| (profile.filter.clone(), AtomicBool::new(false))).collect();
     let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
     let places = formats.iter().any(|format| matches!(format, OutputFormat::Sarif | OutputFormat::Github));
     let options = ScanOptions {
@@ -143,6 +146,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut suppressed = 0;
     // This runs on the reading threads. The closure after it receives the results in order.
     let map = |mut record: TraceRecord| {
+        let matches =
+            |(filter, _): &&(RunFilter, _)| filter.matches(&record.file, record.format, &record.metadata);
+        if let Some((_, is_matched)) = filters.iter().find(matches) {
+            is_matched.store(true, Ordering::Relaxed);
+        }
         settings.remove_ignored(&mut record);
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
@@ -167,6 +175,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         streams.iter_mut().zip(&entries?).try_for_each(|(stream, entry)| stream.add(entry))
     })?;
     metadata.tell(run_table.as_ref());
+    if let (Some(by), true) = (&arguments.group_by, groups.as_ref().is_some_and(Groups::is_unknown)) {
+        let expected = "model, agent, domain, task, format, or the name of a label";
+        common::note(&format!("note: --group-by {by}: no run has this; expected {expected}"));
+    }
+    settings.report_unmatched(&filters);
     part.files = inputs.files.clone();
     if !is_part {
         inputs.keep_files_if_nothing_read();

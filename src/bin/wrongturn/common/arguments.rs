@@ -68,8 +68,9 @@ pub(crate) struct Metadata {
 }
 
 fn alias(text: &str) -> Result<(String, String), String> {
-    let (model, name) = text.split_once('=').ok_or("expected MODEL=NAME")?;
-    Ok((model.trim().to_owned(), name.trim().to_owned()))
+    let names = text.split_once('=').map(|(model, name)| (model.trim().to_owned(), name.trim().to_owned()));
+    let names = names.filter(|(model, name)| !model.is_empty() && !name.is_empty());
+    names.ok_or_else(|| "expected MODEL=NAME".to_owned())
 }
 
 impl Metadata {
@@ -80,7 +81,8 @@ impl Metadata {
         }
         let mut table = match &self.meta {
             Some(path) => {
-                let is_json = path.extension().is_some_and(|ending| ending == "jsonl" || ending == "ndjson");
+                let is = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+                let is_json = is("jsonl") || is("ndjson");
                 let form = if is_json { RunTable::from_jsonl } else { RunTable::from_csv };
                 output::parse(path, form)?.overriding(self.meta_override)
             }
@@ -92,17 +94,17 @@ impl Metadata {
         Ok(Some(Arc::new(table)))
     }
 
-    /// Reports on stderr how many rows and runs did not match.
+    /// Reports on stderr how many rows and runs did not match, and the aliases that no run needed.
     pub(crate) fn tell(&self, table: Option<&Arc<RunTable>>) {
-        let Some((path, table)) = self.meta.as_ref().zip(table) else { return };
-        let (rows, runs) = (table.unmatched_rows(), table.unmatched_runs());
-        if rows + runs > 0 {
-            let path = path.display();
-            note(&format!(
-                "note: {path}: without a match: {}, {}",
-                counted(rows, "row"),
-                counted(runs, "run")
-            ));
+        let Some(table) = table else { return };
+        for model in table.unmatched_aliases() {
+            note(&format!("note: --model-alias {model}: no run has this model"));
+        }
+        let Some(path) = &self.meta else { return };
+        let (rows, unused, runs) = (table.rows(), table.unmatched_rows(), table.unmatched_runs());
+        if unused + runs > 0 || rows == 0 {
+            let (used, without) = (counted(rows - unused, "row"), counted(runs, "run"));
+            note(&format!("note: {}: {used} of {rows} used; {without} without a row", path.display()));
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -37,6 +37,9 @@ pub(crate) struct Config {
     profiles: toml::Table,
     /// Rules for findings to drop.
     pub(crate) ignore: Vec<Ignore>,
+    /// The file.
+    #[serde(skip)]
+    path: PathBuf,
 }
 
 /// Detectors for the runs that match.
@@ -96,17 +99,17 @@ impl Config {
             for id in detectors.keys() {
                 detector_info(id).map_err(output::at(&path))?;
             }
-            return Ok(Self { detectors, ..Self::default() });
+            return Ok(Self { detectors, path, ..Self::default() });
         }
         let config = output::parse(&path, Self::parse)?;
         let baseline = config.baseline.map(|baseline| path.parent().unwrap_or(Path::new("")).join(baseline));
-        Ok(Self { baseline, ..config })
+        Ok(Self { baseline, path, ..config })
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+        let table: toml::Table = text.parse().map_err(|error| wrong(text, &error))?;
         check_keys(&table.into(), &schema(), "")?;
-        let config: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        let config: Self = toml::from_str(text).map_err(|error| wrong(text, &error))?;
         let profiles = config.profiles()?;
         let lists = profiles.iter().map(|(_, profile)| (&profile.select, &profile.detectors));
         let lists = lists.chain([(&config.select, &config.detectors)]);
@@ -147,8 +150,8 @@ impl Config {
             let ids = if ids.is_empty() { select } else { ids };
             let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             let configured = Value::Object(detectors.clone());
-            let built = Registry::default().build(&ids, preset, actors, &configured)?;
-            Ok::<_, Failure>(with_min_confidence(built, least))
+            let built = Registry::default().build(&ids, preset, actors, &configured);
+            Ok::<_, Failure>(with_min_confidence(built.map_err(output::at(&self.path))?, least))
         };
         let own = build(&self.select, &self.detectors)?;
         let mut profiles = Vec::new();
@@ -157,7 +160,7 @@ impl Config {
             let mut configured = self.detectors.clone();
             configured.extend(detectors);
             let mut judging =
-                build(select, &configured).map_err(|error| format!("profile.{name}: {error}"))?;
+                build(select, &configured).map_err(|error| format!("{error} (profile.{name})"))?;
             // Reuse the project's detector where the configuration is the same, so the scanner holds it once.
             for detector in &mut judging {
                 let id = detector.id();
@@ -199,7 +202,17 @@ impl Config {
     /// Warns about ignore rules that matched no finding.
     pub(crate) fn report_unused(&self) {
         for ignore in self.ignore.iter().filter(|ignore| ignore.used.load(Ordering::Relaxed) == 0) {
-            super::note(&format!("warning: {NAME}: this ignore rule matched no finding: {}", ignore.reason));
+            let path = self.path.display();
+            super::note(&format!("warning: {path}: this ignore rule matched no finding: {}", ignore.reason));
+        }
+    }
+
+    /// Warns about profiles without a run. `filters` has those of all profiles, each with whether a run matched it.
+    pub(crate) fn report_unmatched(&self, filters: &[(RunFilter, AtomicBool)]) {
+        for ((name, _), (_, is_matched)) in self.profiles.iter().zip(filters) {
+            if !is_matched.load(Ordering::Relaxed) {
+                super::note(&format!("warning: {}: profile.{name} is used by no run", self.path.display()));
+            }
         }
     }
 }
@@ -247,13 +260,23 @@ fn check_keys(value: &toml::Value, schema: &Value, place: &str) -> Result<(), St
         match (known, known.and_then(|known| known.get(key)).or(schema.get("additionalProperties"))) {
             (_, Some(inside @ Value::Object(_))) => check_keys(value, inside, &format!("{place}{key}."))?,
             (Some(known), _) => {
-                let near = nearest_of(key, known.keys().map(String::as_str));
+                let near = match detector_info(key) {
+                    Ok(_) => format!("; did you mean `{place}detectors.{key}`?"),
+                    Err(_) => nearest_of(key, known.keys().map(String::as_str)),
+                };
                 return Err(format!("unknown key `{place}{key}`{near}"));
             }
             (None, _) => {}
         }
     }
     Ok(())
+}
+
+/// Describes an error in the file by its line.
+fn wrong(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let message = error.message().replace("expected a sequence", "expected a list");
+    format!("line {}: {message}", before.matches('\n').count() + 1)
 }
 
 /// Returns a hint with the known name closest to a misspelt one.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use wrongturn::merge::{Files, FlaggedRun, ScanPart};
+use wrongturn::scan::path_text;
 
 use super::terminal::{Style, cut, name, styled, wrapped};
 
@@ -37,7 +38,7 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
 
 /// Renders the heading of a run, and its findings. Omits the id of a run that is `alone` in a file named after it.
 fn render_run(run: &FlaggedRun, alone: bool, width: usize) -> String {
-    let file = run.file.display().to_string();
+    let file = path_text(run.file.as_os_str());
     let stem = run.file.file_stem().unwrap_or_default().to_string_lossy();
     // A run without an id is named after its file and its position in it, such as `runs#3`.
     let position = run.run.strip_prefix(&*stem).filter(|rest| rest.starts_with('#'));

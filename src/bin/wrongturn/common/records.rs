@@ -18,7 +18,7 @@ pub(crate) fn records<T: Record>(
     bundled: &str,
     faults: &mut Faults,
 ) -> Result<Vec<T>, Failure> {
-    let path = input(path, bundled);
+    let path = input(path, bundled)?;
     valid(&path, lines(&path)?, faults)
 }
 
@@ -32,11 +32,16 @@ pub(crate) fn valid<T>(path: &Path, mut lines: Lines<T>, faults: &mut Faults) ->
 }
 
 /// Returns the given path, or that of the bundled file.
-pub(crate) fn input(path: Option<&PathBuf>, bundled: &str) -> PathBuf {
-    path.map_or_else(|| golden(bundled), Clone::clone)
+pub(crate) fn input(path: Option<&PathBuf>, bundled: &str) -> Result<PathBuf, Failure> {
+    path.map_or_else(|| golden(bundled), |path| Ok(path.clone()))
 }
 
-/// Returns the path of a bundled file, in the source tree that the program was built from.
-pub(crate) fn golden(name: &str) -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden")).join(name)
+/// Returns the path of a bundled file, in the source tree that the program was built from. Fails if it is gone.
+pub(crate) fn golden(name: &str) -> Result<PathBuf, Failure> {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/golden")).join(name);
+    if path.exists() {
+        return Ok(path);
+    }
+    let what = "the bundled data is in the repository, not in the program; pass the files to read";
+    Err(Unread(output::at(&path)(what)).into())
 }

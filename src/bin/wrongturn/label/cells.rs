@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use wrongturn::{Trace, calibrate::Difficulty, detect::detector_info};
 
-use crate::common::output::{at, read_text};
+use crate::common::output::{at, read};
 use crate::common::{Failure, joined, terminal::cut};
 
 /// The first and the last step of a failure.
@@ -82,7 +82,7 @@ impl Labelled {
 /// Returns the labelled rows of a sheet, or the entries of a golden file. One error reports the faults of all
 /// lines.
 pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
-    let text = read_text(path)?;
+    let text = String::from_utf8(read(path)?).map_err(at(path))?;
     let (mut found, mut wrong, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (number, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         match of_line(line) {

@@ -6,6 +6,7 @@ mod cells;
 mod entry;
 mod sheet;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use crate::common;
@@ -72,8 +73,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "file")]
     sample: Vec<PathBuf>,
     /// How many runs to draw
-    #[arg(long, default_value_t = 40, value_name = "N")]
-    n: usize,
+    #[arg(long, default_value = "40", value_name = "N")]
+    n: NonZeroUsize,
     #[command(flatten)]
     seed: Seed,
     /// Append an entry for every row of this sheet that has a label

@@ -71,7 +71,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
         }
         Ok(())
     })?;
-    let drawn = sample_runs(&features, arguments.n, arguments.seed.seed);
+    let drawn = sample_runs(&features, arguments.n.get(), arguments.seed.seed);
     if drawn.is_empty() {
         inputs.tell();
         return Err(Unread::nothing_read());

@@ -88,7 +88,7 @@ fn annotated(
     faults: &mut Faults,
 ) -> Result<Annotated, common::Failure> {
     let gold: Vec<GoldEpisode> = records(gold, "benchtrace/gold.jsonl", faults)?;
-    let path = records::input(predictions, "benchtrace/predictions.jsonl");
+    let path = records::input(predictions, "benchtrace/predictions.jsonl")?;
     let mut lines = lines::<Prediction>(&path)?;
     lines.check_against(&gold);
     faults.of(&path, std::mem::take(&mut lines.errors));
@@ -178,7 +178,7 @@ fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<(), common::Fai
 }
 
 fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failure> {
-    let path = records::input(arguments.input.as_ref(), "benchtrace/episodes.jsonl");
+    let path = records::input(arguments.input.as_ref(), "benchtrace/episodes.jsonl")?;
     let rules = arguments.mode;
     let mut lines = lines::<ModeEpisode>(&path)?;
     lines.retain(|episode| episode.check_for(rules));
