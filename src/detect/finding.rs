@@ -128,7 +128,7 @@ pub struct Finding {
 }
 
 /// Estimated size of a finding with its texts, in bytes.
-pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
+pub(crate) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
 
 impl Finding {
     /// Returns the steps in words: `steps 3-7`, or `step 3` if there is only one.

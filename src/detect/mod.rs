@@ -33,6 +33,7 @@ pub use detector::{Detector, Fold};
 #[cfg(feature = "benchmarks")]
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Comparator, Condition, Counterfactual, Explanation, NearMiss};
+pub(crate) use finding::FINDING_BYTES;
 pub use finding::{Confidence, FailureClass, FailureMode, Finding, Judgement, Verdict};
 pub use measures::{Measure, Measures};
 pub use registry::Registry;

@@ -8,10 +8,9 @@ use super::event::{CloseReason, ClosedTrace, LiveEvent, OpenRun};
 use super::monitor::Monitor;
 use super::piece::Piece;
 use super::pieces::{Pieces, Place};
-use super::series::FINDING_BYTES;
 use super::spans::{HeldSpans, follow, withdrawn};
 use super::update::{Update, UpdateKind};
-use crate::detect::{Detector, Finding};
+use crate::detect::{Detector, FINDING_BYTES, Finding};
 use crate::read::{LogRecord, Span};
 use crate::trace::{Metadata, RouteStatus, Unpaired};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::series::Series;
 use super::update::{Update, UpdateKind};
-use crate::detect::{Detector, Finding, Fold, Measures, Meter, Verdict};
+use crate::detect::{Detector, FINDING_BYTES, Finding, Fold, Measures, Meter, Verdict};
 use crate::trace::{RouteStatus, Step};
 
 /// A detector during a trace.
@@ -101,7 +101,7 @@ impl OpenFold {
             }
             State::Stopped(stopped) => {
                 let findings = stopped.confirmed.len() + stopped.verdict.findings().len();
-                size_of::<Stopped>() + findings * (size_of::<Finding>() + 256)
+                size_of::<Stopped>() + findings * FINDING_BYTES
             }
         };
         size_of::<Self>() + own + self.live.memory()

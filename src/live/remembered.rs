@@ -28,7 +28,7 @@ impl Remembered {
             self.order.push_back(trace);
             0
         });
-        *count += late;
+        *count = count.saturating_add(late);
         while self.order.len() > self.most || self.bytes > self.most.saturating_mul(ID_BYTES) {
             let Some(oldest) = self.order.pop_front() else { break };
             self.bytes -= oldest.len();
@@ -41,7 +41,7 @@ impl Remembered {
     pub(super) fn count(&mut self, trace: &str, pieces: u64) -> Option<(Arc<str>, u64)> {
         let id = self.late.get_key_value(trace).map(|(id, _)| Arc::clone(id))?;
         let count = self.late.get_mut(trace)?;
-        *count += pieces;
+        *count = count.saturating_add(pieces);
         Some((id, *count))
     }
 

@@ -122,7 +122,7 @@ impl TraceAssembler {
             let id: Arc<str> = line.trace.into();
             let (mut pieces, mut due) = (line.pieces, line.due);
             if let Some(own) = self.slots.remove(&id) {
-                (pieces, due) = (pieces + own.pieces, due.min(own.due));
+                (pieces, due) = (pieces.saturating_add(own.pieces), due.min(own.due));
                 open.merge(own.state.into_open());
             }
             self.slots.insert(&id, State::Parked(Parked::of(&open.to_json())), pieces);
@@ -152,20 +152,24 @@ impl AssemblerCounts {
             findings,
             looked_at,
         } = other;
-        self.received += received;
-        self.judged += judged;
-        self.evicted += evicted;
-        self.late += late;
-        self.ignored += ignored;
-        self.open += open;
-        self.parked += parked;
-        self.out_of_order += out_of_order;
-        self.traces_closed += traces_closed;
-        self.traces_evicted += traces_evicted;
-        self.traces_parked += traces_parked;
-        self.traces_resumed += traces_resumed;
-        self.findings += findings;
-        self.looked_at += looked_at;
+        for (sum, more) in [
+            (&mut self.received, received),
+            (&mut self.judged, judged),
+            (&mut self.evicted, evicted),
+            (&mut self.late, late),
+            (&mut self.ignored, ignored),
+            (&mut self.open, open),
+            (&mut self.parked, parked),
+            (&mut self.out_of_order, out_of_order),
+            (&mut self.traces_closed, traces_closed),
+            (&mut self.traces_evicted, traces_evicted),
+            (&mut self.traces_parked, traces_parked),
+            (&mut self.traces_resumed, traces_resumed),
+            (&mut self.findings, findings),
+            (&mut self.looked_at, looked_at),
+        ] {
+            *sum = sum.saturating_add(*more);
+        }
     }
 }
 

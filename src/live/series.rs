@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::update::{Update, UpdateKind};
-use crate::detect::{Finding, Verdict};
-
-/// An estimate of the size of a finding with its texts, in bytes.
-pub(super) const FINDING_BYTES: usize = size_of::<Finding>() + 256;
+use crate::detect::{FINDING_BYTES, Finding, Verdict};
 
 /// The reported findings that were neither merged nor withdrawn, as last reported.
 #[derive(Debug, Default)]

@@ -85,7 +85,7 @@ impl Slots {
         let share = slot.state.share(&mut self.open, &mut self.parked);
         share.silent.insert((slot.turn, Arc::clone(id)));
         share.bytes += slot.bytes;
-        share.pieces += pieces;
+        share.pieces = share.pieces.saturating_add(pieces);
         self.due.insert((slot.due, Arc::clone(id)));
         self.traces.insert(Arc::clone(id), slot);
     }
@@ -96,7 +96,7 @@ impl Slots {
         let share = slot.state.share(&mut self.open, &mut self.parked);
         share.silent.remove(&(slot.turn, Arc::clone(id)));
         share.bytes -= slot.bytes;
-        share.pieces -= slot.pieces;
+        share.pieces = share.pieces.saturating_sub(slot.pieces);
         Some(slot)
     }
 
@@ -116,9 +116,9 @@ impl Slots {
         let share = slot.state.share(&mut self.open, &mut self.parked);
         share.silent.remove(&(slot.turn, Arc::clone(id)));
         share.silent.insert((self.turns, Arc::clone(id)));
-        share.pieces += pieces;
+        share.pieces = share.pieces.saturating_add(pieces);
         slot.turn = self.turns;
-        slot.pieces += pieces;
+        slot.pieces = slot.pieces.saturating_add(pieces);
         if let State::Open(open) = &mut slot.state {
             open.last = now;
         }

@@ -9,10 +9,9 @@ use std::sync::Arc;
 use super::assembler_options::{AssemblerOptions, nanoseconds};
 use super::monitor::Monitor;
 use super::open::Rules;
-use super::series::FINDING_BYTES;
 use super::span_text::SpanText;
 use super::update::{Update, UpdateKind};
-use crate::detect::Finding;
+use crate::detect::{FINDING_BYTES, Finding};
 use crate::read::{AgentRun, LogRecord, Span, are_whole_below, put_in_order, runs_of_trace, runs_so_far};
 use crate::trace::{Metadata, Unpaired};
 

@@ -1,7 +1,7 @@
 //! Settings for resampling.
 //!
-//! Every resample has its own generator, made from the seed and the index of the resample, so results do not
-//! depend on the number of threads.
+//! Every resample has its own random number generator, seeded with the seed and the index of the resample, so results do
+//! not depend on the number of threads.
 
 use super::StatsError;
 use super::interval::checked_confidence;
@@ -16,9 +16,9 @@ use super::interval::checked_confidence;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resampling {
-    /// The number of resamples, at least 1.
+    /// The number of resamples, from 1 to 10,000,000.
     pub resamples: usize,
-    /// The seed from which the generator of every resample is made.
+    /// The seed. Each resample's random number generator is derived from it and the resample's index.
     pub seed: u64,
     /// The confidence level of intervals, in (0, 1).
     pub confidence: f64,
@@ -35,11 +35,14 @@ impl Resampling {
     ///
     /// # Errors
     ///
-    /// [`StatsError::InvalidArgument`] if `resamples` is 0 or `confidence` is not in (0, 1).
+    /// [`StatsError::InvalidArgument`] if `resamples` is not from 1 to 10,000,000 or `confidence` is not in (0, 1).
     pub(super) fn checked(&self) -> Result<Self, StatsError> {
         checked_confidence(self.confidence)?;
-        if self.resamples == 0 {
-            return Err(StatsError::InvalidArgument { name: "resamples", why: "must be at least 1" });
+        if !(1..=10_000_000).contains(&self.resamples) {
+            return Err(StatsError::InvalidArgument {
+                name: "resamples",
+                why: "must be from 1 to 10,000,000",
+            });
         }
         Ok(*self)
     }

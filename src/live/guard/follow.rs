@@ -71,7 +71,7 @@ impl<'g> Follow<'g> {
         let missing: Vec<&Recent> = self.state.recent.iter().filter(|recent| !is_known(recent)).collect();
         if let Some(run) = self.runs.first_mut() {
             for recent in missing {
-                run.act(&recent.action(), Actor::Agent, run.turn + 1);
+                run.act(&recent.action(), Actor::Agent, run.turn.saturating_add(1));
             }
         }
         self.runs
@@ -93,7 +93,7 @@ impl StepSink for Follow<'_> {
         };
         let id = action.call_id.unwrap_or_default();
         if state.blocked.iter().any(|blocked| blocked == id) {
-            run.next += 1;
+            run.next = run.next.saturating_add(1);
             return;
         }
         let is_open = action.reason == Some(UnknownReason::Unanswered);
@@ -107,7 +107,7 @@ impl StepSink for Follow<'_> {
         run.calls.insert(id.to_owned(), false);
         match state.recent.iter().find(|recent| recent.id.as_deref() == Some(id)) {
             Some(recent) => run.act(&recent.action(), step.actor(), step.turn()),
-            None => run.next += 1,
+            None => run.next = run.next.saturating_add(1),
         }
     }
 
@@ -146,7 +146,7 @@ impl Followed {
         self.turn = input.turn.unwrap_or(self.turn);
         // Cannot fail: the numbers increase, and readers emit finite progress.
         let _ = self.monitor.observe(input.at(self.next));
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
     }
 
     fn act(&mut self, action: &Action<'_>, actor: Actor, turn: u64) {
@@ -213,7 +213,7 @@ impl Followed {
         action.arguments = Content::Present(Arguments::from_json(&input));
         let (text, status, provenance) = self.answers.get(&key(&action))?.clone();
         let action = action.answered(status, &text).provenance(provenance);
-        self.observe(StepInput::action(Actor::Agent, action).turn(self.turn + 1));
+        self.observe(StepInput::action(Actor::Agent, action).turn(self.turn.saturating_add(1)));
         let then = self.open_findings();
         open.iter().find(|finding| {
             then.iter().any(|grown| grown.detector == finding.detector && grown.first <= finding.last)

@@ -218,8 +218,8 @@ fn advance<'s>(state: &mut GuardState, session: &'s [u8]) -> &'s [u8] {
     // Later reads begin with the head again, so its steps are not counted here.
     let count = |runs: &[Followed]| runs.first().map_or(0, Followed::steps);
     let in_head = count(&read(&[], &GuardState::default(), state.head.as_bytes()).0);
-    state.before += count(&runs).saturating_sub(in_head);
-    state.offset += gone.len() as u64;
+    state.before = state.before.saturating_add(count(&runs).saturating_sub(in_head));
+    state.offset = state.offset.saturating_add(gone.len() as u64);
     state.forget_answered(&runs);
     rest
 }

@@ -146,11 +146,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut suppressed = 0;
     // This runs on the reading threads. The closure after it receives the results in order.
     let map = |mut record: TraceRecord| {
-        let matches =
-            |(filter, _): &&(RunFilter, _)| filter.matches(&record.file, record.format, &record.metadata);
-        if let Some((_, is_matched)) = filters.iter().find(matches) {
-            is_matched.store(true, Ordering::Relaxed);
-        }
+        mark_matched(&filters, &record);
         settings.remove_ignored(&mut record);
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
@@ -175,10 +171,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         streams.iter_mut().zip(&entries?).try_for_each(|(stream, entry)| stream.add(entry))
     })?;
     metadata.tell(run_table.as_ref());
-    if let (Some(by), true) = (&arguments.group_by, groups.as_ref().is_some_and(Groups::is_unknown)) {
-        let expected = "model, agent, domain, task, format, or the name of a label";
-        common::note(&format!("note: --group-by {by}: no run has this; expected {expected}"));
-    }
+    groups.iter().for_each(Groups::report_unknown);
     settings.report_unmatched(&filters);
     part.files = inputs.files.clone();
     if !is_part {
@@ -217,6 +210,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let status = status(&inputs, &broken, is_part)?;
     let is_allowed = arguments.allow_unread && !inputs.is_nothing_read();
     Ok(if is_allowed && status == common::UNREAD { 0 } else { status })
+}
+
+/// Marks the filter of the first profile that applies to a run.
+fn mark_matched(filters: &[(RunFilter, AtomicBool)], record: &TraceRecord) {
+    let matches =
+        |(filter, _): &&(RunFilter, _)| filter.matches(&record.file, record.format, &record.metadata);
+    if let Some((_, is_matched)) = filters.iter().find(matches) {
+        is_matched.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Returns the conditions that fail the check. Fails if a condition names a detector that does not run, because it could
