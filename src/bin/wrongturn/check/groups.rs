@@ -6,7 +6,7 @@ use wrongturn::scan::TraceRecord;
 
 use crate::common::findings::{counted, fired, percent};
 use crate::common::inputs::group_name;
-use crate::common::terminal::{self, wrapped};
+use crate::common::terminal::{self, note, wrapped};
 
 /// Maximum number of groups counted separately. Runs of further groups are counted together.
 const MOST_GROUPS: usize = 1000;
@@ -38,9 +38,12 @@ impl Groups {
         Self { by: what.to_owned(), groups: BTreeMap::new() }
     }
 
-    /// Returns true if no run has the value.
-    pub(crate) fn is_unknown(&self) -> bool {
-        self.groups.keys().eq([UNKNOWN])
+    /// Reports on stderr if no run has the value.
+    pub(crate) fn report_unknown(&self) {
+        if self.groups.keys().eq([UNKNOWN]) {
+            let expected = "model, agent, domain, task, format, or the name of a label";
+            note(&format!("note: --group-by {}: no run has this; expected {expected}", self.by));
+        }
     }
 
     pub(crate) fn add(&mut self, record: &TraceRecord) {

@@ -21,7 +21,7 @@ use wrongturn::{
     ReadOptions, Scanner,
     detect::Preset,
     merge::{FlaggedRun, FlaggedRuns, PartialContent, ScanPart},
-    scan::{RunFilter, ScanOptions, TraceRecord},
+    scan::{Profile, RunFilter, ScanOptions, TraceRecord},
     trace::Actors,
 };
 
@@ -114,8 +114,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         return Err("--update-baseline needs --baseline, or `baseline` in wrongturn.toml".into());
     }
     let (files, mut streams) = outputs(arguments)?;
-    let filters: Vec<(RunFilter, AtomicBool)> =
-        profiles.iter().map(|profile| (profile.filter.clone(), AtomicBool::new(false))).collect();
+    let filters = filters(&profiles);
     let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
     let places = formats.iter().any(|format| matches!(format, OutputFormat::Sarif | OutputFormat::Github));
     let options = ScanOptions {
@@ -140,11 +139,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut suppressed = 0;
     // This runs on the reading threads. The closure after it receives the results in order.
     let map = |mut record: TraceRecord| {
-        let matches =
-            |(filter, _): &&(RunFilter, _)| filter.matches(&record.file, record.format, &record.metadata);
-        if let Some((_, is_matched)) = filters.iter().find(matches) {
-            is_matched.store(true, Ordering::Relaxed);
-        }
+        mark(&filters, &record);
         settings.remove_ignored(&mut record);
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
@@ -169,11 +164,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         streams.iter_mut().zip(&entries?).try_for_each(|(stream, entry)| stream.add(entry))
     })?;
     metadata.tell(run_table.as_ref());
-    if let (Some(by), true) = (&arguments.group_by, groups.as_ref().is_some_and(Groups::is_unknown)) {
-        let expected = "model, agent, domain, task, format, or the name of a label";
-        common::note(&format!("note: --group-by {by}: no run has this; expected {expected}"));
-    }
-    settings.report_unmatched(&filters);
+    groups.iter().for_each(Groups::report_unknown);
     part.files = inputs.files.clone();
     streams.into_iter().try_for_each(Stream::finish)?;
     if let Some(path) = path_of_baseline.filter(|_| arguments.update_baseline) {
@@ -208,9 +199,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         parts::report_scan(part, draw, &files, text, &more)?;
     }
     inputs.tell();
-    settings.report_unused();
+    settings.report_unused(&filters);
     let status = status(&inputs, &broken, arguments.allow_unread || is_part)?;
     Ok(if arguments.allow_unread && status == common::UNREAD { 0 } else { status })
+}
+
+/// The conditions of a profile, and whether a run meets them.
+type Filter = (RunFilter, AtomicBool);
+
+fn filters(profiles: &[Profile]) -> Vec<Filter> {
+    profiles.iter().map(|profile| (profile.filter.clone(), AtomicBool::new(false))).collect()
+}
+
+/// Marks the profile of a run.
+fn mark(filters: &[Filter], run: &TraceRecord) {
+    let is_of = |(filter, _): &&Filter| filter.matches(&run.file, run.format, &run.metadata);
+    if let Some((_, is_used)) = filters.iter().find(is_of) {
+        is_used.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Returns the settings, and the detectors that the settings and arguments choose.
