@@ -4,14 +4,14 @@ use super::*;
 #[test]
 fn directories_give_their_json_files_sorted() {
     let folder = Folder::new("discovery");
-    for name in ["m.json", "a/z.json", "a/b/c/deep.json", "a/k.json", "z/a.json", "b.json"] {
+    for name in ["m.json", "a/z.json", "a/b/c/deep.json", "a/k.json", "z/a.json", "B.JSON"] {
         folder.write(name, run(name));
     }
-    for other in ["notes.txt", "runs.csv", "a/json", "a/old.json.bak", "UPPER.JSON"] {
+    for other in ["notes.txt", "runs.csv", "a/json", "a/old.json.bak", "UPPER.MD"] {
         folder.write(other, "not a run");
     }
     fs::create_dir(folder.path("empty")).unwrap();
-    let expected = ["a/b/c/deep.json", "a/k.json", "a/z.json", "b.json", "m.json", "z/a.json"];
+    let expected = ["B.JSON", "a/b/c/deep.json", "a/k.json", "a/z.json", "m.json", "z/a.json"];
     for count in [1, 2, 8] {
         let files = scanner(threads(count)).collect(std::slice::from_ref(&folder.0)).unwrap();
         assert_eq!(names(&files, &folder), expected);
@@ -50,7 +50,7 @@ fn directories_give_their_json_files_sorted() {
     let endings = |counts: &[(&str, u64)]| {
         counts.iter().map(|(ending, files)| ((*ending).to_owned(), *files)).collect()
     };
-    let all: BTreeMap<String, u64> = endings(&[("", 1), ("JSON", 1), ("bak", 1), ("csv", 1), ("txt", 2)]);
+    let all: BTreeMap<String, u64> = endings(&[("", 1), ("MD", 1), ("bak", 1), ("csv", 1), ("txt", 2)]);
     assert_eq!(not_read, [(folder.0.clone(), all), (folder.path("a"), endings(&[("", 1), ("bak", 1)]))]);
 }
 

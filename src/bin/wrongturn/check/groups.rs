@@ -6,8 +6,7 @@ use wrongturn::scan::TraceRecord;
 
 use crate::common::findings::{counted, fired, percent};
 use crate::common::inputs::group_name;
-use crate::common::note;
-use crate::common::terminal::{self, wrapped};
+use crate::common::terminal::{self, note, wrapped};
 
 /// Maximum number of groups counted separately. Runs of further groups are counted together.
 const MOST_GROUPS: usize = 1000;

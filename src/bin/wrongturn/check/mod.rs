@@ -22,7 +22,7 @@ use wrongturn::{
     ReadOptions, Scanner,
     detect::Preset,
     merge::{FlaggedRun, FlaggedRuns, PartialContent, ScanPart},
-    scan::{RunFilter, ScanOptions, TraceRecord},
+    scan::{Profile, RunFilter, ScanOptions, TraceRecord},
     trace::Actors,
 };
 
@@ -121,8 +121,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         return Err("--update-baseline needs --baseline, or `baseline` in wrongturn.toml".into());
     }
     let (files, mut streams) = outputs(arguments)?;
-    let filters: Vec<(RunFilter, AtomicBool)> =
-        profiles.iter().map(|profile| (profile.filter.clone(), AtomicBool::new(false))).collect();
+    let filters = filters(&profiles);
     let formats: Vec<OutputFormat> = streams.iter().map(Stream::format).collect();
     let places = formats.iter().any(|format| matches!(format, OutputFormat::Sarif | OutputFormat::Github));
     let options = ScanOptions {
@@ -146,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     let mut suppressed = 0;
     // This runs on the reading threads. The closure after it receives the results in order.
     let map = |mut record: TraceRecord| {
-        mark_matched(&filters, &record);
+        mark(&filters, &record);
         settings.remove_ignored(&mut record);
         let findings = if arguments.update_baseline { Baseline::known_of(&record) } else { Vec::new() };
         let suppressed = known.as_ref().map_or(0, |known| known.remove_known(&mut record));
@@ -172,7 +171,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     })?;
     metadata.tell(run_table.as_ref());
     groups.iter().for_each(Groups::report_unknown);
-    settings.report_unmatched(&filters);
     part.files = inputs.files.clone();
     if !is_part {
         inputs.keep_files_if_nothing_read();
@@ -206,19 +204,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     }
     inputs.tell_damaged();
     inputs.tell();
-    settings.report_unused();
+    settings.report_unused(&filters);
     let status = status(&inputs, &broken, is_part)?;
     let is_allowed = arguments.allow_unread && !inputs.is_nothing_read();
     Ok(if is_allowed && status == common::UNREAD { 0 } else { status })
-}
-
-/// Marks the filter of the first profile that applies to a run.
-fn mark_matched(filters: &[(RunFilter, AtomicBool)], record: &TraceRecord) {
-    let matches =
-        |(filter, _): &&(RunFilter, _)| filter.matches(&record.file, record.format, &record.metadata);
-    if let Some((_, is_matched)) = filters.iter().find(matches) {
-        is_matched.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Returns the conditions that fail the check. Fails if a condition names a detector that does not run, because it could
@@ -243,6 +232,21 @@ fn conditions(
         )
         .into()),
         None => Ok(all),
+    }
+}
+
+/// The conditions of a profile, and whether a run meets them.
+type Filter = (RunFilter, AtomicBool);
+
+fn filters(profiles: &[Profile]) -> Vec<Filter> {
+    profiles.iter().map(|profile| (profile.filter.clone(), AtomicBool::new(false))).collect()
+}
+
+/// Marks the profile of a run.
+fn mark(filters: &[Filter], run: &TraceRecord) {
+    let is_of = |(filter, _): &&Filter| filter.matches(&run.file, run.format, &run.metadata);
+    if let Some((_, is_used)) = filters.iter().find(is_of) {
+        is_used.store(true, Ordering::Relaxed);
     }
 }
 

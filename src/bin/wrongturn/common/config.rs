@@ -199,16 +199,13 @@ impl Config {
         });
     }
 
-    /// Warns about ignore rules that matched no finding.
-    pub(crate) fn report_unused(&self) {
+    /// Warns about ignore rules that matched no finding, and about profiles without a run. `filters` has those of all
+    /// profiles, each with whether a run matched it.
+    pub(crate) fn report_unused(&self, filters: &[(RunFilter, AtomicBool)]) {
         for ignore in self.ignore.iter().filter(|ignore| ignore.used.load(Ordering::Relaxed) == 0) {
             let path = self.path.display();
             super::note(&format!("warning: {path}: this ignore rule matched no finding: {}", ignore.reason));
         }
-    }
-
-    /// Warns about profiles without a run. `filters` has those of all profiles, each with whether a run matched it.
-    pub(crate) fn report_unmatched(&self, filters: &[(RunFilter, AtomicBool)]) {
         for ((name, _), (_, is_matched)) in self.profiles.iter().zip(filters) {
             if !is_matched.load(Ordering::Relaxed) {
                 super::note(&format!("warning: {}: profile.{name} is used by no run", self.path.display()));
