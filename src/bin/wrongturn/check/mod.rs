@@ -205,9 +205,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     inputs.tell_damaged();
     inputs.tell();
     settings.report_unused(&filters);
-    let status = status(&inputs, &broken, is_part)?;
-    let is_allowed = arguments.allow_unread && !inputs.is_nothing_read();
-    Ok(if is_allowed && status == common::UNREAD { 0 } else { status })
+    status(&inputs, &broken, is_part, arguments.allow_unread)
 }
 
 /// Returns the conditions that fail the check. Fails if a condition names a detector that does not run, because it could
@@ -259,19 +257,25 @@ fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     Ok((settings, judges))
 }
 
-/// Reports the conditions that fail the check, and returns the exit status. If there are none and
-/// nothing was read, returns an error unless `may_read_nothing` is set.
-fn status(inputs: &Inputs, broken: &[String], may_read_nothing: bool) -> Result<u8, common::Failure> {
+/// Reports the conditions that fail the check, and returns the exit status. If there are none and nothing was read,
+/// returns an error, unless this is one part of a larger check.
+fn status(
+    inputs: &Inputs,
+    broken: &[String],
+    is_part: bool,
+    allow_unread: bool,
+) -> Result<u8, common::Failure> {
     for condition in broken {
         common::note(&format!("error: fail-on: {condition}"));
     }
     if !broken.is_empty() {
         return Ok(common::FAILED);
     }
-    if inputs.is_nothing_read() && !may_read_nothing {
-        return Err(common::Unread::nothing_read());
+    match inputs.is_nothing_read() {
+        true if !is_part => Err(common::Unread::nothing_read()),
+        false if allow_unread => Ok(0),
+        _ => Ok(inputs.status()),
     }
-    Ok(inputs.status())
 }
 
 /// Returns the requested outputs: documents, which are written at the end, and streams.
