@@ -37,6 +37,7 @@ mod words;
 #[cfg(feature = "compression")]
 mod zstd;
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 pub use formats::Format;
@@ -197,6 +198,8 @@ pub(crate) struct InputContext<'b> {
     pub(crate) joins: bool,
     /// True if this pass repeats another one, which reports the calls that are not read.
     pub(crate) is_recount: bool,
+    /// The ids of sub-agents whose steps another input has.
+    pub(crate) sub_agents: Option<&'b BTreeSet<String>>,
 }
 
 /// Reads the runs of a window into a sink.

@@ -1,6 +1,7 @@
 //! The runs of one input, in order, as the readers of formats emit them.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::header::Header;
 use super::place::{RunPlaces, RunStart, SourceMap};
@@ -35,6 +36,8 @@ pub(super) struct Runs<'s> {
     documents: u64,
     /// True in a second pass over an input: the first pass counts the calls that are not read.
     pub(super) is_recount: bool,
+    /// The ids of sub-agents whose steps another input has.
+    sub_agents: Option<&'s BTreeSet<String>>,
     /// The error that broke the next run.
     broken: Option<Error>,
     /// Faults in parts of a document, until their places in the input are known.
@@ -62,6 +65,7 @@ impl<'s> Runs<'s> {
             strangers: 0,
             documents: 0,
             is_recount: false,
+            sub_agents: None,
             broken: None,
             faults: Vec::new(),
             places: SourceMap::default(),
@@ -76,7 +80,8 @@ impl<'s> Runs<'s> {
         context: &InputContext<'s>,
         sink: &'s mut dyn StepSink,
     ) -> Self {
-        Self { joins: context.joins, is_recount: context.is_recount, ..Self::new(options, sink) }
+        let (joins, is_recount, sub_agents) = (context.joins, context.is_recount, context.sub_agents);
+        Self { joins, is_recount, sub_agents, ..Self::new(options, sink) }
     }
 
     /// Numbers the following runs from this position on.
@@ -112,6 +117,11 @@ impl<'s> Runs<'s> {
         if count > 0 {
             *self.reading.counts.passed_over.entry(reason.into()).or_default() += count;
         }
+    }
+
+    /// Returns true if another input has the steps of this sub-agent.
+    pub(super) fn is_elsewhere(&self, sub_agent: &str) -> bool {
+        self.sub_agents.is_some_and(|agents| agents.contains(sub_agent))
     }
 
     /// Reports an error in the input to the sink, and keeps it if the sink returns it.

@@ -28,6 +28,8 @@ pub(super) struct SourceFile {
     pieces: Option<Arc<[Piece]>>,
     /// Its sidecar files.
     pub(super) companion: Option<Arc<Companion>>,
+    /// The ids of the sub-agents of this session that have a file of their own.
+    sub_agents: BTreeSet<String>,
 }
 
 impl SourceFile {
@@ -62,6 +64,7 @@ impl SourceFile {
             is_header: matches!(self.role, Role::Header),
             joins,
             is_recount: false,
+            sub_agents: Some(&self.sub_agents),
         }
     }
 
@@ -221,6 +224,10 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     found.files.sort_by(|one, other| one.path.cmp(&other.path));
     let mut headers = ByFolder::default();
     let mut companions = Companions::default();
+    let mut sub_agents: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+    for (session, agent) in found.files.iter().filter_map(|file| sub_agent(&file.path)) {
+        sub_agents.entry(session).or_default().insert(agent);
+    }
     let files = composed::join(found.files)
         .into_iter()
         .map(|FoundFile { path, size, is_regular, pieces }| {
@@ -230,13 +237,23 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
                 None if is_header(&path) => Role::Header,
                 None => Role::Runs,
             };
+            let sub_agents = sub_agents.remove(&path).unwrap_or_default();
             let path: Arc<Path> = path.into();
             let may_have = is_regular && matches!(role, Role::Runs);
             let companion = may_have.then(|| companions.of(&path));
-            SourceFile { path, size, is_regular, role, pieces, companion }
+            SourceFile { path, size, is_regular, role, pieces, companion, sub_agents }
         })
         .collect();
     Discovered { files, places: found.places, unread: Unread { errors: found.errors, directories } }
+}
+
+/// Returns the session file of Claude Code to which the file of a sub-agent belongs, and the id of the sub-agent.
+fn sub_agent(path: &Path) -> Option<(PathBuf, String)> {
+    let agent = path.file_name()?.to_str()?.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
+    let folder = path.parent().filter(|folder| folder.ends_with("subagents"))?;
+    let mut session = folder.parent()?.as_os_str().to_owned();
+    session.push(".jsonl");
+    Some((session.into(), agent.to_owned()))
 }
 
 impl Found {

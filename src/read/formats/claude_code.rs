@@ -61,6 +61,8 @@ impl<'a> Sessions<'a> {
             return runs.pass_over("internal lines of Claude Code", 1);
         }
         if part.as_ref().is_some_and(|part| part.starts_with("acompact-")) {
+            let calls = line.blocks.iter().filter(|block| block.is_call).count();
+            runs.leave_out(calls as u64);
             return runs.pass_over("lines of a copy of the session, made to summarize it", 1);
         }
         let session = self.open.get((session, part), Session::new);
@@ -89,6 +91,8 @@ impl<'a> Sessions<'a> {
 #[derive(Default)]
 struct Session<'a> {
     run: Recording<'a>,
+    /// The sub-agent.
+    part: Option<String>,
     uuids: TextSet<Cow<'a, str>>,
     calls: TextMap<Cow<'a, str>, CallNumber>,
     /// The ids of calls that have a result.
@@ -121,7 +125,12 @@ impl<'a> Session<'a> {
             None => session.clone(),
         };
         run.metadata.parent = session.filter(|_| part.is_some());
-        Self { run, ..Self::default() }
+        Self { run, part: part.as_ref().map(ToString::to_string), ..Self::default() }
+    }
+
+    /// Returns true if this is a sub-agent whose steps another input has.
+    fn is_elsewhere(&self, runs: &Runs<'_>) -> bool {
+        self.part.as_ref().is_some_and(|part| runs.is_elsewhere(part))
     }
 
     /// Returns the next turn, which user messages get.
@@ -223,6 +232,9 @@ impl<'a> Session<'a> {
 
     /// Emits the steps before the last response, which may have more lines.
     fn hand_on(&mut self, runs: &mut Runs<'_>) {
+        if self.is_elsewhere(runs) {
+            return;
+        }
         let last = self.next_turn().saturating_sub(1);
         if usize::try_from(last).is_ok_and(|last| last > self.settled) {
             self.settle(last);
@@ -232,6 +244,10 @@ impl<'a> Session<'a> {
 
     /// Emits the rest of the run.
     fn end(mut self, runs: &mut Runs<'_>) {
+        if self.is_elsewhere(runs) {
+            runs.leave_out(self.calls.len() as u64);
+            return runs.pass_over("sub-agents that have a file of their own", 1);
+        }
         self.settle(u64::MAX);
         self.run.give(runs);
     }
