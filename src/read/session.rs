@@ -41,17 +41,23 @@ pub(super) fn read_document(reader: &SessionReader, document: &Document<'_>, run
         document => document.items().to_vec(),
     };
     for line in list.into_iter().filter(|line| line.kind() == Kind::Object) {
-        add(&mut *session, line, runs);
+        if !add(&mut *session, line, runs) {
+            runs.pass_over(NOT_JSON, 1);
+        }
     }
     session.end(runs);
 }
 
-/// Adds an object; an invalid one is only counted.
-fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Runs<'_>) {
-    match Members::checked(&mut object.json()) {
-        Some(line) => session.add(&line, runs),
-        None => runs.pass_over("lines that are not JSON", 1),
+/// The reason for skipping a line.
+const NOT_JSON: &str = "lines that are not JSON";
+
+/// Adds an object, or returns false if it is invalid.
+fn add<'a>(session: &mut (dyn Session<'a> + 'a), object: Raw<'a>, runs: &mut Runs<'_>) -> bool {
+    let line = Members::checked(&mut object.json());
+    if let Some(line) = &line {
+        session.add(line, runs);
     }
+    line.is_some()
 }
 
 /// An input is read as a session only if a format claims one of this many first lines.
@@ -146,8 +152,9 @@ pub(super) fn read(
             last = last.then(copied);
             let bytes = all.unwrap_or(&last.bytes);
             last.index.get_or_init(|| SkipIndex::of_length(bytes.len()));
+            let unfinished = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
             for line in lines(bytes, true, 0) {
-                let is_cut = line.offset() + line.bytes().len() == bytes.len();
+                let is_cut = line.offset() >= unfinished;
                 if simdutf8::basic::from_utf8(line.bytes()).is_ok() {
                     if runs.options.places {
                         runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
@@ -191,13 +198,14 @@ pub(super) fn read(
 
 /// Adds a line; `is_cut` if no line feed ends it, as the session may still be growing.
 fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, is_cut: bool, runs: &mut Runs<'_>) {
-    if !line.json().is_sound() {
-        let reason = if is_cut { "incomplete last lines" } else { "lines that are not JSON" };
-        return runs.pass_over(reason, 1);
-    }
-    match Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line)) {
-        Some(object) => add(session, object, runs),
-        None => runs.pass_over("lines that are not objects", 1),
+    let is_added = line.json().is_sound() && {
+        match Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line)) {
+            Some(object) => add(session, object, runs),
+            None => return runs.pass_over("lines that are not objects", 1),
+        }
+    };
+    if !is_added {
+        runs.pass_over(if is_cut { "incomplete last lines" } else { NOT_JSON }, 1);
     }
 }
 

@@ -106,11 +106,19 @@ impl<'a> Conversation<'a> {
 /// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally
 /// `success`. `stated` is the outcome recorded elsewhere. With `nested`, a result inside the text decides the
 /// outcome if nothing else does.
-pub(in crate::read) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, nested: bool) -> Answer<'_> {
+pub(in crate::read) fn answer<'a>(
+    output: Option<Raw<'a>>,
+    stated: Option<Outcome>,
+    nested: bool,
+) -> Answer<'a> {
     let success = output.and_then(|output| output.member("success")?.boolean());
     let stated = success.map(|success| Outcome::flag(!success)).or(stated);
-    let Some(text) = output.and_then(|output| words::result(output.member("content").unwrap_or(output)))
-    else {
+    let content = |output: Raw<'a>| {
+        let is_text = output.member("type").and_then(common::name).is_some_and(|kind| kind == "text");
+        let text = if is_text { output.member("text") } else { None };
+        words::result(text.or_else(|| output.member("content")).unwrap_or(output))
+    };
+    let Some(text) = output.and_then(content) else {
         return stated.unwrap_or(Outcome::UNMARKED).answer(Content::Absent);
     };
     if let Some(outcome) = never_ran(text.text()) {
