@@ -60,10 +60,12 @@ impl<'a> Sessions<'a> {
         if line.is_skipped {
             return runs.pass_over("internal lines of Claude Code", 1);
         }
-        if part.as_ref().is_some_and(|part| part.starts_with("acompact-")) {
+        let is_copy = |part: &Cow<'_, str>| COPIES.iter().any(|start| part.starts_with(start));
+        if part.as_ref().is_some_and(is_copy) {
             let calls = line.blocks.iter().filter(|block| block.is_call).count();
             runs.leave_out(calls as u64);
-            return runs.pass_over("lines of a copy of the session, made to summarize it", 1);
+            return runs
+                .pass_over("lines of a copy of the session, made for a summary or a side question", 1);
         }
         let session = self.open.get((session, part), Session::new);
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
@@ -106,6 +108,9 @@ struct Session<'a> {
     /// Number of turns whose tokens are assigned.
     settled: usize,
 }
+
+/// Prefixes of the ids of sub-agents that only repeat the session.
+const COPIES: [&str; 2] = ["acompact-", "aside_question-"];
 
 /// Prefixes of user texts that are not messages: output of the program's own commands.
 const LOCAL: [&str; 2] = [
