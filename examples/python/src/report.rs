@@ -262,7 +262,7 @@ impl Report {
         let options = ReadOptions { format: self.format, routes: false, ..ReadOptions::default() };
         let mut sink = OneRun { position, is_open: false, steps: Vec::new() };
         if let Some(bytes) = self.memory.get(file) {
-            read_slice(bytes, &options, &mut sink);
+            let _ = read_slice(bytes, &options, &mut sink);
             return sink.steps;
         }
         let mut next = 0;
