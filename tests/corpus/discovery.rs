@@ -200,3 +200,14 @@ fn runs_without_a_results_file_are_read() {
     assert_eq!(ids(&files), ["a"]);
     assert_eq!((files[0].errors.len(), &files[0].traces[0].metadata.model), (0, &None));
 }
+
+#[test]
+fn a_sub_agent_with_a_file_of_its_own_is_read_once() {
+    let folder = Folder::new("sub-agent");
+    let session = folder.write("s.jsonl", include_str!("../formats/claude-code/agent-progress.jsonl"));
+    let own = r#"{"type": "user", "sessionId": "s", "agentId": "a7", "isSidechain": true, "message": {"content": "look"}}"#;
+    folder.write("s/subagents/agent-a7.jsonl", own);
+    assert_eq!(ids(&scan(&[session])), ["s", "s/a7"]);
+    let all = scan(std::slice::from_ref(&folder.0));
+    assert!(ids(&all) == ["s/a7", "s"] && all.iter().all(|file| file.errors.is_empty()), "{:?}", dump(&all));
+}

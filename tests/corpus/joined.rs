@@ -171,8 +171,7 @@ fn read_joined_gives_the_runs_that_a_joined_scan_gives() {
         scanned.extend(file.errors.iter().map(ToString::to_string));
         scanned.push(format!("{} runs, {} errors", file.summary.counts.runs, file.summary.counts.errors));
     }
-    let steps =
-        |line: &&String| !line.starts_with(|first: char| first.is_ascii_digit()) || line.contains("runs");
+    let steps = |line: &&String| !line.starts_with(|c: char| c.is_ascii_digit()) || line.contains("runs");
     assert_eq!(read.iter().filter(steps).collect::<Vec<_>>(), scanned.iter().collect::<Vec<_>>());
     assert_eq!(read.iter().filter(|line| *line == "5 clerk").count(), 2, "{read:?}");
     // An error from the callback ends the scan.

@@ -127,7 +127,7 @@ fn dump_in_time(paths: &[PathBuf], options: ScanOptions) -> String {
 fn many_large_files_do_not_block_each_other() {
     let folder = Folder::new("crowded");
     let runs =
-        |count: usize| (0..count).fold(String::new(), |text, id| text + &run(&format!("r{id}")) + "\n");
+        |count| (0..count).fold(String::new(), |text, id: usize| text + &run(&format!("r{id}")) + "\n");
     let values = |runs: &str| runs.trim_end().replace('\n', ",\n");
     let paths = [
         folder.write("a.jsonl", lines_with_errors(6_000)),

@@ -50,8 +50,7 @@ fn rows_may_override_and_models_have_aliases() {
     let table = RunTable::from_jsonl(lines).unwrap().overriding(true).with_alias("gpt-x-2025", "gpt-x");
     let runs = [run(r#""id": "r1", "model": "own""#), run(r#""id": "r2", "model": "gpt-x-2025""#)].concat();
     let (records, rows, runs) = completed(table, "a.jsonl", &runs);
-    let known: Vec<_> =
-        records.iter().map(|record| (record.metadata.model.as_deref(), record.reward)).collect();
+    let known: Vec<_> = records.iter().map(|one| (one.metadata.model.as_deref(), one.reward)).collect();
     assert_eq!(known, [(Some("gpt-x"), Some(1.0)), (Some("gpt-x"), Some(0.5))]);
     assert_eq!(
         (records[0].metadata.trial, records[0].metadata.labels["extra"].as_str()),

@@ -153,12 +153,9 @@ fn same<T: PartialEq + std::fmt::Debug>(
 
 /// Checks the counts of runs and faults, and that an input without runs is reported.
 fn accounts(text: &[u8], traces: &[Trace], reading: &ReadSummary) -> Result<(), (&'static str, String)> {
-    same("the runs are not those that are counted", &(traces.len() as u64), &reading.counts.runs)?;
-    same(
-        "the faults are not those that are counted",
-        &(reading.errors.len() as u64),
-        &reading.counts.errors,
-    )?;
+    let (runs, errors) = (traces.len() as u64, reading.errors.len() as u64);
+    same("the runs are not those that are counted", &runs, &reading.counts.runs)?;
+    same("the errors are not those that are counted", &errors, &reading.counts.errors)?;
     let lost = reading.errors.iter().filter(|error| error.run().is_some()).count() as u64;
     if let Some(expected) = runs_of(text, reading.format) {
         same("runs are lost or doubled", &expected, &(reading.counts.runs + lost))?;
