@@ -27,10 +27,12 @@ pub(super) enum Compression {
 impl Compression {
     pub(super) fn of(path: &Path) -> Self {
         let is = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
-        match () {
-            () if is("gz") => Self::Gzip,
-            () if is("zst") => Self::Zstd,
-            () => Self::None,
+        if is("gz") {
+            Self::Gzip
+        } else if is("zst") {
+            Self::Zstd
+        } else {
+            Self::None
         }
     }
 }

@@ -229,9 +229,8 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
 
 /// Returns a finding as text, after the id of its run if that is given.
 fn line(run: Option<&str>, finding: &Finding) -> String {
-    let Finding { id, first, last, message, .. } = finding;
     let run = run.map_or_else(String::new, |run| format!("run {}: ", terminal::name(run)));
-    let text = format!("{run}{id} (steps {first}-{last}): {message}");
+    let text = format!("{run}{} ({}): {}", finding.id, finding.steps(), finding.message);
     common::wrapped(&text, common::width(), 2) + "\n"
 }
 
