@@ -241,12 +241,8 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &self.0.cause {
-            Cause::Io(error) => Some(error),
-            #[cfg(feature = "statistics")]
-            Cause::Statistics(error) => Some(error),
-            Cause::Text(_) => None,
-        }
+        // The cause itself is part of the message.
+        self.0.cause.source()
     }
 }
 

@@ -388,7 +388,7 @@ fn what_is_not_a_hook_is_an_error() {
     assert!(GuardState::read(b"{}").is_err());
     let state = serde_json::to_string(&GuardState::default()).unwrap();
     let error = GuardState::read(state.replace("\"version\":1", "\"version\":7").as_bytes()).unwrap_err();
-    assert_eq!(error.to_string(), "expected a state of version 1, got version 7");
+    assert!(error.to_string().contains("expected version 1, got version 7"), "{error}");
 }
 
 proptest! {

@@ -48,9 +48,8 @@ pub(super) fn result(record: &TraceRecord, finding: &Finding) -> String {
         }],
     });
     let level = if finding.confidence == Confidence::Certain { "warning" } else { "note" };
-    json!({
+    let mut result = json!({
         "ruleId": finding.detector,
-        "ruleIndex": ALL.iter().position(|info| info.id == finding.detector),
         "level": level,
         "message": {"text": finding.message},
         "locations": [location],
@@ -63,8 +62,12 @@ pub(super) fn result(record: &TraceRecord, finding: &Finding) -> String {
             "model": record.metadata.model,
             "task": record.metadata.task,
         },
-    })
-    .to_string()
+    });
+    // Detectors of other crates are not among the rules of the log.
+    if let Some(index) = ALL.iter().position(|info| info.id == finding.detector) {
+        result["ruleIndex"] = json!(index);
+    }
+    result.to_string()
 }
 
 /// Returns the notification of an error in a file that could not be read in full.

@@ -84,16 +84,6 @@ struct Fault {
     first: First,
 }
 
-/// Returns an error without the list of expected formats, which is long.
-pub(crate) fn without_formats(error: &str) -> String {
-    match error.split_once("unknown input format: ") {
-        Some((head, rest)) => {
-            format!("{head}unknown input format: {}", rest.split("; ").next().unwrap_or_default())
-        }
-        None => error.to_owned(),
-    }
-}
-
 pub(super) fn add(sum: &mut u64, more: u64) {
     *sum = sum.saturating_add(more);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::file_report::{FileReport, FileSums, Place, add, add_parts, by_place, total, without_formats};
+use super::file_report::{FileReport, FileSums, Place, add, add_parts, by_place, total};
 use crate::error::{Error, ErrorKind};
 use crate::read::{Format, PassedOver};
 use crate::scan::path_text;
@@ -140,18 +140,18 @@ impl Files {
         }
     }
 
-    /// Returns the files with errors in scan order: the path, the number of errors, and the first of them, without the
-    /// list of expected formats. If only sums are kept, returns the first hundred files with one error each.
+    /// Returns the files with errors in scan order: the path, the number of errors, and the first of them.
+    /// If only sums are kept, returns the first hundred files with one error each.
     #[must_use]
     pub fn faults(&self) -> Vec<(&Path, u64, Vec<String>)> {
         match &self.form {
             Form::Listed(files) => {
                 let faulty = files.iter().filter(|(_, report)| report.counts.errors > 0);
-                let first = |report: &FileReport| report.first_errors().map(without_formats).collect();
+                let first = |report: &FileReport| report.first_errors().map(str::to_owned).collect();
                 faulty.map(|((_, path), report)| (&**path, report.counts.errors, first(report))).collect()
             }
             Form::Summed(sums) => {
-                let first = |error: Option<&str>| error.into_iter().map(without_formats).collect();
+                let first = |error: Option<&str>| error.into_iter().map(str::to_owned).collect();
                 sums.faults().map(|(path, errors, error)| (path, errors, first(error))).collect()
             }
         }

@@ -62,7 +62,7 @@ mod summary;
 mod worst;
 
 pub use file_report::{FileReport, FileSums};
-pub(crate) use file_report::{total, without_formats};
+pub(crate) use file_report::total;
 pub use files::Files;
 pub use flagged::{FlaggedRun, RunStrip, StripFinding, StripStep};
 pub use ids::Repeats;

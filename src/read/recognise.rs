@@ -326,7 +326,7 @@ impl Asked<'_, '_> {
     }
 }
 
-/// Returns the error for a document that no format claims: what it holds, and what each format expects.
+/// Returns the error for a document that no format claims: what it holds, and what the wanted format expects.
 pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> Error {
     if let Some(name) = unread::of_document(document).filter(|_| wanted.is_none()) {
         return unread::error(name);
@@ -352,11 +352,9 @@ pub(super) fn unrecognised(document: &Document<'_>, wanted: Option<Format>) -> E
         }
         Document::Lines(lines) => format!("lines with {}", first(lines)),
     };
-    let wants: Vec<String> = Format::VARIANTS
-        .iter()
-        .filter(|format| wanted.is_none_or(|wanted| wanted == **format))
-        .map(|format| format!("{format} expects {}", format.signature()))
-        .collect();
-    let what = format!("unknown input format: found {seen}; {}", wants.join("; "));
+    let what = match wanted {
+        Some(format) => format!("the input is not {format}: found {seen}, expected {}", format.signature()),
+        None => format!("unknown input format: found {seen}"),
+    };
     Error::new(ErrorKind::Format, what)
 }

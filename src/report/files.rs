@@ -7,7 +7,7 @@ use super::cell::counted;
 use super::table::TEXT_WIDTH;
 use super::table::Table;
 use super::wrap::wrapped;
-use crate::merge::{FileReport, FileSums, Files, total, without_formats};
+use crate::merge::{FileReport, FileSums, Files, total};
 use crate::read::ReadCounts;
 use crate::scan::path_text;
 
@@ -154,8 +154,8 @@ pub(super) fn unread(files: &Files) -> u64 {
     }
 }
 
-/// Returns an error without the path of its file and without the list of expected formats.
-fn reason(path: &str, error: &str) -> String {
+/// Returns an error without the path of its file.
+fn reason<'e>(path: &str, error: &'e str) -> &'e str {
     let rest = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(':'));
-    without_formats(rest.map_or(error, str::trim_start))
+    rest.map_or(error, str::trim_start)
 }

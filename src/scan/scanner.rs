@@ -18,6 +18,9 @@ use crate::trace::Metadata;
 /// The maximum number of threads.
 const MOST_THREADS: usize = 1024;
 
+/// The maximum of [`ScanOptions::piece_bytes`].
+const MOST_PIECE_BYTES: usize = 1 << 30;
+
 /// Options of a scan. Fields may be added: write `..ScanOptions::default()` after those that you set.
 ///
 /// ```
@@ -52,7 +55,7 @@ pub struct ScanOptions {
     /// Uncompressed files up to this size, in bytes, are read whole by one thread. Other files are streamed
     /// and, if their format allows it, cut into pieces that threads share.
     pub whole_file_limit: u64,
-    /// The approximate size of a piece in bytes. Runs are not divided: a run larger than this makes its piece larger.
+    /// The approximate size of a piece in bytes, at most 1 GiB. Runs are not divided: a run larger than this makes its piece larger.
     pub piece_bytes: usize,
     /// Whether to read all files as one source of spans and log records: parts of a trace are joined across files.
     /// A trace then belongs to the first file that has a part of it, and files of spans come last. A file that
@@ -109,7 +112,7 @@ impl Scanner {
     ///
     /// # Errors
     /// [`ErrorKind::Config`] if two detectors of the scanner or of one profile share an id, an id is not
-    /// `snake_case`, or the number of threads is 0 or above 1,024.
+    /// `snake_case`, the number of threads is 0 or above 1,024, or pieces are larger than 1 GiB.
     pub fn new(detectors: Vec<Arc<dyn Detector>>, mut options: ScanOptions) -> Result<Self> {
         check_ids(&detectors)?;
         let own = (0..detectors.len()).collect();
@@ -121,6 +124,9 @@ impl Scanner {
         }
         if options.threads.is_some_and(|threads| threads == 0 || threads > MOST_THREADS) {
             return Err(Error::config("threads", format!("expected a number from 1 to {MOST_THREADS}")));
+        }
+        if options.piece_bytes > MOST_PIECE_BYTES {
+            return Err(Error::config("piece_bytes", format!("expected at most {MOST_PIECE_BYTES}")));
         }
         options
             .read

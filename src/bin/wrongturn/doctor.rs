@@ -16,7 +16,6 @@ use wrongturn::{
 
 use crate::common::arguments::Reading;
 use crate::common::findings::{counted, percent};
-use crate::common::inputs::without_formats;
 use crate::common::{self, terminal};
 
 /// Maximum number of files named for each problem.
@@ -285,7 +284,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),
             ScanEvent::Error(error) => {
                 // The remedy names `wrongturn formats`.
-                let message = without_formats(&error.to_string()).to_owned();
+                let message = error.to_string();
                 let kind = match error.kind() {
                     ErrorKind::Io => Kind::Unreadable,
                     ErrorKind::Empty if error.path().is_some_and(Path::is_dir) => Kind::Unreadable,

@@ -16,7 +16,6 @@ use wrongturn::{
 };
 
 use crate::common::arguments::Surety;
-use crate::common::inputs::without_formats;
 use crate::common::output::{self, at, create_folder, is_stdout};
 use crate::common::{self, FAILED, Failure, UNREAD, Unread, terminal};
 
@@ -131,7 +130,7 @@ fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     }
     let advice = guard.advise(&mut state, &hook, &text);
     if let (Some(session), Some(error)) = (hook.transcript(), state.error()) {
-        common::note(&format!("warning: {session}: {}", without_formats(error)));
+        common::note(&format!("warning: {session}: {error}"));
     }
     let saved = serde_json::to_vec(&state)?;
     file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(&saved)).map_err(at(&path))?;
@@ -214,7 +213,7 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
         }
         if count == 0 {
             if let Some(error) = state.error().filter(|error| told.as_deref() != Some(error)) {
-                common::note(&format!("error: {}: {}", session.display(), without_formats(error)));
+                common::note(&format!("error: {}: {error}", session.display()));
                 told = Some(error.to_owned());
             }
             let is_over = arguments.idle > 0 && silent >= Duration::from_secs(arguments.idle);

@@ -38,11 +38,8 @@ impl Refusal {
     /// case, the wording of the failures must be the same.
     pub(super) fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        // Only the beginning of a long command is known, so it equals no other. A command line narrowed to commands
-        // that only read is a new attempt.
-        let runs = |part: &Part| {
-            !part.shown.contains('…') && before.parts.iter().any(|other| other.shown == part.shown)
-        };
+        let runs = |part: &Part| before.parts.iter().any(|other| before.text_of(other) == call.text_of(part));
+        // A command line narrowed to commands that only read is a new attempt.
         let is_narrowed = call.does == Does::Read && call.parts.len() < before.parts.len();
         let same_command = call.is_shell && failure.is_flagged && !is_narrowed && call.parts.iter().any(runs);
         self.writes_as(now) || same_command && self.wording == now.wording
@@ -66,7 +63,7 @@ impl Refusal {
                     // `pip install setuptools && python setup.py build`
                     let installs_more =
                         !ends_installing(call) && !installed(&call.text).is_subset(&installed(&before.text));
-                    !sets_path && !installs_more && !call.parts.iter().any(|part| is_probe(&part.shown))
+                    !sets_path && !installs_more && !call.parts.iter().any(|part| is_probe(call.text_of(part)))
                 }
                 FailureKind::Refused => self.is_refused_as(now, failure),
                 _ => !call.is_shell && (self.writes_as(now) || self.misfits_as(now, failure)),

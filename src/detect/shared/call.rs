@@ -1,5 +1,6 @@
 //! The normal form of a call: what it does, to what, and a key by which equal calls are found.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::arguments::Given;
@@ -44,8 +45,10 @@ pub(crate) struct Part {
     pub(crate) place: usize,
     pub(crate) does: Does,
     pub(crate) program: Arc<str>,
-    /// The beginning of the command, for messages; empty if it is not a command line.
+    /// The beginning of the command, for messages only; empty if it is not a command line.
     pub(crate) shown: Box<str>,
+    /// Where [`Call::text`] has the command.
+    text: Range<usize>,
     /// The file that it writes, by its base name; `?` if that is not known.
     pub(crate) file: Option<String>,
     /// The script that it runs, by its base name.
@@ -148,6 +151,7 @@ impl Call {
             does,
             program: Arc::clone(&program),
             shown: "".into(),
+            text: 0..0,
             file,
             script: None,
             check: tool.check,
@@ -208,6 +212,7 @@ impl Call {
                     _ => None,
                 };
                 assigned = command.assigned.iter().fold(assigned, |all, one| all.and(Digest::of_text(one)));
+                let start = text.len() + if text.is_empty() { 0 } else { SEPARATOR.len() };
                 append(&mut text, command);
                 if let Some(before) = parts.last_mut().filter(|_| command.piped) {
                     before.feeds = true;
@@ -219,6 +224,7 @@ impl Call {
                     does,
                     program: program.into(),
                     shown: shown(command),
+                    text: start..text.len(),
                     undo,
                     file,
                     script,
@@ -232,6 +238,7 @@ impl Call {
             if parts.is_empty() || is_own {
                 text.clear();
                 append_words(&mut text, line);
+                parts.iter_mut().for_each(|part| part.text = 0..text.len());
             }
             text.make_ascii_lowercase();
             let does_any = |does: Does| parts.iter().any(|part| part.does == does);
@@ -260,6 +267,11 @@ impl Call {
         append_words(&mut text, given.line.as_deref()?);
         let line = Digest::of_text(&text);
         Some(given.limit.map_or(line, |limit| line.and(limit)))
+    }
+
+    /// Returns the normal text of one of its commands; empty if it is not a command line.
+    pub(crate) fn text_of(&self, part: &Part) -> &str {
+        self.text.get(part.text.clone()).unwrap_or_default()
     }
 
     /// Returns the program of the last simple command: the one whose status a command line ends with.

@@ -69,7 +69,7 @@ pub(crate) struct Said {
 /// Returns a digest of each command of a command line, or the key of another call.
 fn commands(call: &Call) -> impl Iterator<Item = Digest> {
     let key = call.key.filter(|_| !call.is_shell);
-    let parts = call.parts.iter().filter(|_| call.is_shell).map(|part| Digest::of_text(&part.shown));
+    let parts = call.parts.iter().filter(|_| call.is_shell).map(|part| Digest::of_text(call.text_of(part)));
     parts.chain(key)
 }
 

@@ -177,7 +177,7 @@ impl Checks {
 fn is_free_of_errors(attempt: &Attempt, action: &Action<'_>) -> bool {
     let call = &attempt.call.call;
     let searches = |part: &&Part| matches!(&*part.program, "grep" | "egrep" | "rg");
-    let last = call.parts.last().filter(searches).map(|part| part.shown.to_lowercase());
+    let last = call.parts.last().filter(searches).map(|part| call.text_of(part));
     let for_errors = last.is_some_and(|last| last.contains("error") || last.contains("fail"));
     for_errors && call.is_shell && action.observation.present().is_some_and(is_blank)
 }

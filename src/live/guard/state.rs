@@ -1,6 +1,7 @@
 //! The state of a guard between two calls.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::follow::Followed;
 use super::hook::HookCall;
@@ -19,6 +20,7 @@ const MOST: usize = 256;
 /// lacks, with their answers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GuardState {
+    #[serde(deserialize_with = "supported_version")]
     version: u32,
     /// The position in bytes from which to read the session file.
     pub(super) offset: u64,
@@ -33,6 +35,15 @@ pub struct GuardState {
     pub(super) recent: Vec<Recent>,
     #[serde(skip)]
     pub(super) error: Option<String>,
+}
+
+/// Reads a version, and refuses any but [`VERSION`].
+fn supported_version<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<u32, D::Error> {
+    let version = u32::deserialize(deserializer)?;
+    if version == VERSION {
+        return Ok(version);
+    }
+    Err(D::Error::custom(format!("expected version {VERSION}, got version {version}")))
 }
 
 /// A finding that was reported.
@@ -78,13 +89,8 @@ impl GuardState {
     /// # Errors
     /// [`ErrorKind::Trace`](crate::ErrorKind::Trace) if it is not a state or has another version.
     pub fn read(json: &[u8]) -> Result<Self> {
-        let state: Self = serde_json::from_slice(json)
-            .map_err(|error| Error::trace(format!("expected the state of a session: {error}")))?;
-        if state.version != VERSION {
-            let found = state.version;
-            return Err(Error::trace(format!("expected a state of version {VERSION}, got version {found}")));
-        }
-        Ok(state)
+        serde_json::from_slice(json)
+            .map_err(|error| Error::trace(format!("expected the state of a session: {error}")))
     }
 
     /// Returns the position, in bytes, from which the session file is needed. If the file is shorter, start

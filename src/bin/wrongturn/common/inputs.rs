@@ -213,13 +213,6 @@ fn tell_more_errors(count: u64) {
     }
 }
 
-/// Returns an error without the list of expected formats, which is long.
-pub(crate) fn without_formats(error: &str) -> &str {
-    let listed =
-        error.find("unknown input format: ").and_then(|start| Some(start + error.get(start..)?.find("; ")?));
-    listed.and_then(|end| error.get(..end)).unwrap_or(error)
-}
-
 /// The errors of inputs that a command reads without a scan.
 #[derive(Default)]
 pub(crate) struct Faults(Vec<String>);
