@@ -116,14 +116,14 @@ pub mod live;
 pub mod merge;
 mod names;
 mod objects;
-#[cfg(feature = "statistics")]
-mod outcome;
 mod path_text;
 pub mod read;
 #[cfg(feature = "statistics")]
 pub mod replicate;
 #[cfg(feature = "statistics")]
 pub mod report;
+#[cfg(feature = "statistics")]
+mod run_outcome;
 #[cfg(feature = "scan")]
 pub mod scan;
 #[cfg(feature = "statistics")]

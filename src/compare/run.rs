@@ -2,7 +2,7 @@
 
 use super::task::task_of;
 use crate::fingerprint::Fingerprint;
-use crate::outcome::{is_infrastructure_error, is_success};
+use crate::run_outcome::{is_infrastructure_error, is_success};
 use crate::scan::TraceRecord;
 use crate::stats::float;
 

@@ -5,10 +5,10 @@ use std::fmt;
 
 use serde_json::Map;
 
-use super::cost::Meter;
 use super::explain::explain;
 use super::explanation::{Explanation, NearMiss};
 use super::finding::{FailureMode, Finding, Verdict};
+use super::finding_cost::Meter;
 use crate::trace::{RouteStatus, Step, Trace};
 
 /// A detector: a validated configuration from which folds start.

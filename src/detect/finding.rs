@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::Evidence;
-use super::cost::Cost;
+use super::finding_cost::Cost;
 use super::measures::{Measure, Measures};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;

@@ -4,8 +4,7 @@
 //! its [`Finding`]s. [`Registry`] builds detectors from JSON, and [`ALL`] lists those of this crate. Each rule is one
 //! module on top of `shared/`. CONTRIBUTING.md explains how to add one.
 
-mod confident;
-mod cost;
+mod confidence_filter;
 mod detector;
 mod expected_action;
 mod expected_calls;
@@ -13,6 +12,7 @@ mod explain;
 mod explanation;
 mod feedback_blindness;
 mod finding;
+mod finding_cost;
 mod loops;
 mod malformed_call;
 mod measures;
@@ -26,15 +26,15 @@ mod shared;
 mod tool_error_recovery;
 mod wasted_actions;
 
-pub use confident::with_min_confidence;
-pub use cost::Cost;
-pub(crate) use cost::Meter;
+pub use confidence_filter::with_min_confidence;
 pub use detector::{Detector, Fold};
 #[cfg(feature = "benchmarks")]
 pub(crate) use expected_calls::{Expectation, ExpectedCalls, Missed};
 pub use explanation::{Comparator, Condition, Counterfactual, Explanation, NearMiss};
 pub(crate) use finding::FINDING_BYTES;
 pub use finding::{Confidence, FailureClass, FailureMode, Finding, Judgement, Verdict};
+pub use finding_cost::Cost;
+pub(crate) use finding_cost::Meter;
 pub use measures::{Measure, Measures};
 pub use registry::Registry;
 pub(crate) use registry::check_ids;

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::assembler_options::{AssemblerOptions, nanoseconds};
+use super::closed_traces::Remembered;
 use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
 use super::monitor::Monitor;
-use super::open::{Emit, OpenTrace, Profile, Rules};
+use super::open_trace::{Emit, OpenTrace, Profile, Rules};
+use super::open_traces::{Slot, Slots, State};
 use super::piece::{Piece, Reply};
-use super::remembered::Remembered;
-use super::slots::{Slot, Slots, State};
 use crate::detect::Detector;
 use crate::error::{Error, Result};
 use crate::read::SpanBatch;

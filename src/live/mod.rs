@@ -6,18 +6,18 @@
 
 mod assembler;
 mod assembler_options;
+mod closed_traces;
 mod event;
 mod guard;
 mod monitor;
-mod open;
 mod open_fold;
-mod parked;
+mod open_trace;
+mod open_traces;
+mod parked_trace;
 mod piece;
 mod pieces;
-mod remembered;
+mod reported_findings;
 mod saved;
-mod series;
-mod slots;
 mod span_text;
 mod spans;
 mod update;

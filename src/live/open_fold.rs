@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::series::Series;
+use super::reported_findings::Series;
 use super::update::{Update, UpdateKind};
 use crate::detect::{Detector, FINDING_BYTES, Finding, Fold, Measures, Meter, Verdict};
 use crate::trace::{RouteStatus, Step};

@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use super::assembler::TraceAssembler;
 use super::event::AssemblerCounts;
-use super::open::OpenTrace;
-use super::parked::Parked;
-use super::slots::State;
+use super::open_trace::OpenTrace;
+use super::open_traces::State;
+use super::parked_trace::Parked;
 use crate::error::{Error, Result};
 
 /// The version of saved states that this crate writes, and the only one it reads.

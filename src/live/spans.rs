@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::assembler_options::{AssemblerOptions, nanoseconds};
 use super::monitor::Monitor;
-use super::open::Rules;
+use super::open_trace::Rules;
 use super::span_text::SpanText;
 use super::update::{Update, UpdateKind};
 use crate::detect::{FINDING_BYTES, Finding};

@@ -61,8 +61,8 @@ mod state;
 mod summary;
 mod worst;
 
-pub use file_report::{FileReport, FileSums};
 pub(crate) use file_report::total;
+pub use file_report::{FileReport, FileSums};
 pub use files::Files;
 pub use flagged::{FlaggedRun, RunStrip, StripFinding, StripStep};
 pub use ids::Repeats;

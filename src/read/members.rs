@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::outcome::Outcome;
+use super::call_outcome::Outcome;
 use super::{common, time, tokens, words};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::trace::{Arguments, Content, TextCow, Usage};

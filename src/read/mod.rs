@@ -3,21 +3,19 @@
 //! [`read_traces`] reads bytes into traces. [`read_slice`] and [`read_stream`] feed a [`StepSink`] without
 //! building traces. [`Format`] lists the formats.
 
+mod answers_without_id;
+mod call_outcome;
 mod common;
 mod document;
 mod format;
 mod formats;
 mod framing;
 mod header;
-mod in_order;
 mod inside;
 mod lossy;
 mod members;
-mod outcome;
 mod place;
 mod recognise;
-#[cfg_attr(not(feature = "scan"), allow(dead_code, reason = "only scans know sidecar files"))]
-pub(crate) mod reward;
 mod runs;
 mod sample;
 mod session;
@@ -28,9 +26,11 @@ mod text_grammars;
 mod time;
 mod timestamp;
 mod tokens;
+#[cfg_attr(not(feature = "scan"), allow(dead_code, reason = "only scans know sidecar files"))]
+pub(crate) mod trial_reward;
 mod unread_calls;
 mod walk;
-mod whole;
+mod whole_input;
 mod window;
 mod wire;
 mod words;
@@ -255,18 +255,18 @@ fn read_text(
             };
             walk.input(window, framing);
         }
-        Ok(Recognised::Whole(ends)) => whole::read(window, ends, options.format, runs),
+        Ok(Recognised::Whole(ends)) => whole_input::read(window, ends, options.format, runs),
         Ok(Recognised::Session(format, reader)) => {
             if let Err(error) = session::read(window, format, reader, runs) {
                 runs.fail(error);
             }
         }
-        Ok(Recognised::Archive) => whole::read_archive(window, runs),
+        Ok(Recognised::Archive) => whole_input::read_archive(window, runs),
         Ok(Recognised::Each) => {
             runs.reading.wants_document = true;
             let read = match pieces {
                 Some(pieces) => walk::cut_lines(window, None, pieces, || 0),
-                None => whole::read_each(window, options.format, runs),
+                None => whole_input::read_each(window, options.format, runs),
             };
             if let Err(error) = read {
                 runs.fail(error);
@@ -290,7 +290,7 @@ pub(crate) fn read_piece(
         walk.piece(piece);
     } else {
         let mut window = Window::over_part(&piece.bytes, piece.place);
-        if let Err(error) = whole::read_each(&mut window, options.format, &mut runs) {
+        if let Err(error) = whole_input::read_each(&mut window, options.format, &mut runs) {
             runs.fail(error);
         }
     }

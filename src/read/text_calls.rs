@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use super::call_outcome::Outcome;
 use super::common;
 use super::formats::mini_swe_agent;
-use super::outcome::Outcome;
 use super::text_grammars::{self, Result, Written, results};
 use super::words;
 use crate::trace::{
@@ -290,7 +290,7 @@ const FAILURES: [&str; 12] = [
 fn outcome(text: &str) -> Outcome {
     let start = text.trim_start();
     if let Some(outcome) =
-        super::outcome::never_ran(start.into()).or_else(|| super::outcome::broken_off(text.into()))
+        super::call_outcome::never_ran(start.into()).or_else(|| super::call_outcome::broken_off(text.into()))
     {
         return outcome;
     }

@@ -8,7 +8,7 @@ use super::analysis::{ReplicationOptions, counted_runs};
 use super::clusters::ClusterBy;
 use super::relation::Relation;
 use super::row::SimulationRow;
-use crate::outcome::is_success;
+use crate::run_outcome::is_success;
 use crate::stats::{Effect, Interval, Regression, StatsError, linear_regression, logistic_regression};
 
 /// The measures whose effects the regressions estimate.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::default_rule::DefaultMeasures;
-use crate::outcome::{is_infrastructure_error, is_success};
+use crate::run_outcome::{is_infrastructure_error, is_success};
 use crate::scan::{TraceRecord, path_text};
 use crate::trace::Digest;
 

@@ -7,7 +7,7 @@ use super::cell::Cell;
 use super::colours;
 use super::document::{Detail, Document, Part};
 use super::markup::Markup;
-use super::strip::strips;
+use super::run_strip::strips;
 use super::table::Table;
 
 const POLICY: &str =

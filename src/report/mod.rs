@@ -32,9 +32,9 @@ mod replication_answer;
 mod replication_charts;
 mod replication_tables;
 mod run;
+mod run_strip;
 mod runs;
 mod scan;
-mod strip;
 mod table;
 mod wrap;
 

@@ -3,9 +3,8 @@
 //! [`Scanner`] runs detectors over every run and emits a [`TraceRecord`] for each, in source order.
 
 mod by_folder;
-mod companion;
-mod composed;
-mod folding;
+mod directory_runs;
+mod find_files;
 mod metadata_table;
 mod open;
 mod order;
@@ -13,19 +12,20 @@ mod part;
 mod profile;
 mod read;
 mod record;
+mod run_detectors;
 mod scanner;
-mod source;
+mod sidecar;
 #[cfg(feature = "statistics")]
 mod stored_path;
-mod work;
+mod threads;
 
+pub use find_files::input_places;
 pub use metadata_table::RunTable;
 pub use open::is_input;
 pub use profile::{Profile, RunFilter};
 pub use read::{read_files, read_joined};
 pub use record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
 pub use scanner::{ScanOptions, Scanner};
-pub use source::input_places;
 #[cfg(feature = "statistics")]
 pub(crate) use stored_path::StoredPath;
 

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::folding::{Kept, Sink};
+use super::find_files::SourceFile;
 use super::order::Batch;
 use super::record::{Progress, ScanEvent, TraceRecord};
-use super::source::SourceFile;
-use super::work::{Job, Work};
+use super::run_detectors::{Kept, Sink};
+use super::threads::{Job, Work};
 use crate::read::{Piece, Pieces, ReadSummary, Window, read_or_cut};
 
 /// One thread's part of a file, and the pieces cut off for others.

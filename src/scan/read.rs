@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::companion::result_of_trial;
+use super::find_files::{Discovered, SourceFile, discover};
 use super::order::{Batch, Item, Order};
 use super::record::ScanEvent;
-use super::source::{Discovered, SourceFile, discover};
+use super::sidecar::result_of_trial;
 use crate::error::Error;
 use crate::read::{ReadOptions, ReadSummary, Window, read_window};
 use crate::trace::{RouteStatus, RunSummary, Step, StepSink, Trace, TraceCollector};

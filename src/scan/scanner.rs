@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::folding::Sink;
+use super::find_files::{Discovered, discover};
 use super::metadata_table::RunTable;
 use super::order::Order;
 use super::profile::Profile;
 use super::record::{FileScan, FileSummary, Progress, ScanEvent, TraceRecord};
-use super::source::{Discovered, discover};
-use super::work::Work;
+use super::run_detectors::Sink;
+use super::threads::Work;
 use crate::detect::{Detector, check_ids};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::{Format, InputContext, ReadOptions, Window, read_window};

@@ -29,7 +29,7 @@ mod clustered;
 mod columns;
 mod distributions;
 mod error;
-mod fixed;
+mod fixed_point;
 mod interval;
 mod jensen_shannon;
 mod kappa;

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::distributions::{normal_quantile, two_sided_p};
-use super::fixed::{Fixed, ProductSum, Sum};
+use super::fixed_point::{Fixed, ProductSum, Sum};
 use super::interval::Interval;
 use super::{ClusteredPearson, Side, StatsError, float};
 

@@ -10,11 +10,11 @@ use super::digest::Digest;
 use super::maps::{DigestMap, empty};
 use super::pieces::{Answer, Call};
 use super::sink::{StepValidator, Unpaired};
-use super::spent::TurnUsage;
 use super::step::{Actor, Step, StepInput};
 use super::text::Text;
+use super::text_cow::TextCow;
+use super::turn_tokens::TurnUsage;
 use super::usage::Usage;
-use super::words::TextCow;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The minimum queue length for a flush, so reading and detection alternate in batches rather than step by step.

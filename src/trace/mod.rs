@@ -18,13 +18,13 @@ mod record;
 mod route;
 mod route_index;
 mod sink;
-mod spent;
 mod step;
 mod text;
+mod text_cow;
 #[expect(clippy::module_inception, reason = "the type that the module is named for")]
 mod trace;
+mod turn_tokens;
 mod usage;
-mod words;
 
 pub(crate) use action::fold_name;
 pub use action::{Action, Arguments, Digests, Provenance, Status, UnknownReason};
@@ -50,6 +50,6 @@ pub use sink::{
 pub use step::{Actor, Actors, Event, Step, StepInput};
 pub use text::Text;
 pub(crate) use text::{KeptText, first_chars};
+pub(crate) use text_cow::TextCow;
 pub use trace::{Steps, Trace, TraceBuilder, TraceCollector};
 pub use usage::Usage;
-pub(crate) use words::TextCow;

@@ -6,8 +6,8 @@ use super::action::{Action, Arguments, Provenance, Status, UnknownReason};
 use super::content::Content;
 use super::ids::SpanId;
 use super::step::{Actor, StepInput};
+use super::text_cow::TextCow;
 use super::usage::Usage;
-use super::words::TextCow;
 
 /// A call that is not yet paired with its answer.
 #[derive(Debug)]

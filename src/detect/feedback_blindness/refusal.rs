@@ -63,7 +63,9 @@ impl Refusal {
                     // `pip install setuptools && python setup.py build`
                     let installs_more =
                         !ends_installing(call) && !installed(&call.text).is_subset(&installed(&before.text));
-                    !sets_path && !installs_more && !call.parts.iter().any(|part| is_probe(call.text_of(part)))
+                    !sets_path
+                        && !installs_more
+                        && !call.parts.iter().any(|part| is_probe(call.text_of(part)))
                 }
                 FailureKind::Refused => self.is_refused_as(now, failure),
                 _ => !call.is_shell && (self.writes_as(now) || self.misfits_as(now, failure)),

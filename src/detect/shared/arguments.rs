@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::call::is_path;
 use super::lexicon::{Meaning, words};
-use super::phrases::Hints;
+use super::phrase_search::Hints;
 use super::{excerpt, short_path};
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest, Members};

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::does::Does;
 use super::failure_phrases::KILLED;
-use super::phrases::Hints;
+use super::phrase_search::Hints;
 use super::{Call, Facts, Failure, PassedOver, Shown, facts, said};
 use crate::trace::{
     Action, Actor, Actors, Arguments, Digest, DigestMap, DigestSet, Event, Status, Step, UnknownReason,

@@ -7,10 +7,10 @@ use super::arguments::Given;
 use super::check::Check;
 use super::does::{Does, patched_file, program_of, written_file};
 use super::lexicon::{Meaning, words};
+use super::quote::shown;
 use super::shell::{self, Command, last_part};
 use super::tool::Tool;
-use super::{excerpt, short_path};
-use crate::trace::{Action, Digest, Digests, Step, first_chars};
+use crate::trace::{Action, Digest, Digests, Step};
 
 /// The normal form of a call.
 #[derive(Debug, Clone)]
@@ -87,33 +87,6 @@ impl Undo {
         };
         if takes_back { Self::Reverts } else { Self::No }
     }
-}
-
-/// Maximum length of a command in a message, in characters.
-const SHOWN: usize = 60;
-
-/// Returns a command as messages show it, after the variables that are set for it. In a long command, paths are
-/// shortened at the start and the rest at the end.
-fn shown(command: &Command<'_>) -> Box<str> {
-    let length: usize = command.words().map(|word| word.len() + 1).sum();
-    let word = |word: &str| match word {
-        word if length > SHOWN && word.len() > SHOWN / 2 && is_path(word) => short_path(word, SHOWN / 2),
-        word if word.is_empty() || word.contains(|c: char| c.is_whitespace() || "|&;<>()".contains(c)) => {
-            let quote = if word.contains('\'') { '"' } else { '\'' };
-            format!("{quote}{}{quote}", first_chars(word.trim(), 2 * SHOWN))
-        }
-        word => word.to_owned(),
-    };
-    let mut words: Vec<String> = command.words().take(SHOWN).map(word).collect();
-    if let Some(file) = &command.writes {
-        words.extend([">".to_owned(), word(file)]);
-    }
-    if !command.heredoc.is_empty() {
-        words.extend(["<<EOF".to_owned(), first_chars(&command.heredoc, 2 * SHOWN).to_owned()]);
-    }
-    let (command, variables) =
-        (excerpt(&words.join(" "), SHOWN), excerpt(&command.assigned.join(" "), SHOWN / 2));
-    if variables.is_empty() { command.into() } else { format!("{variables} {command}").into() }
 }
 
 impl Part {

@@ -51,8 +51,7 @@ impl Call {
         // `Main.java:3: error: …` of `javac Main.java; java Main`
         let file = line.split([':', '(']).next().filter(|file| is_path(file)).map(str::to_lowercase);
         let compiles = |part: &&Part| {
-            part.check.is_some()
-                && file.as_deref().is_some_and(|file| self.text_of(part).ends_with(file))
+            part.check.is_some() && file.as_deref().is_some_and(|file| self.text_of(part).ends_with(file))
         };
         let named = named.or_else(|| self.parts.iter().find(compiles));
         named.or_else(|| self.deciding().filter(is_silent).last()).filter(|_| self.is_shell)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::lexicon::{Meaning, lower};
-use super::phrases::Hints;
+use super::phrase_search::Hints;
 use super::shell::{Command, last_part};
 
 /// The effect of a call.

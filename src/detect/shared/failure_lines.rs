@@ -7,7 +7,7 @@ use super::failure_phrases::{
     CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, FRAME, HINTS, JSON_TEXT, NONE, PACKAGE, RAISED, RED, START_UP,
     STATES, TIME, TYPED,
 };
-use super::phrases::Pattern;
+use super::phrase_search::Pattern;
 use crate::trace::first_chars;
 
 /// Maximum length of a line that can state a failure, in bytes.

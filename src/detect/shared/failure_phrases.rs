@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::phrases::{Hints, Pattern};
+use super::phrase_search::{Hints, Pattern};
 
 /// A line that begins by stating a failure, unless `NONE` matches it: `errors: 0`.
 static STARTS: Pattern = Pattern::new(

@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use super::phrases::{Hints, Pattern};
+use super::phrase_search::{Hints, Pattern};
 use crate::trace::{Actor, Digest, Event, Step, Text, first_chars};
 
 /// The number of leading characters of a message that are compared and quoted.

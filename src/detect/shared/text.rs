@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use super::phrases::{Hints, Pattern};
+use super::phrase_search::{Hints, Pattern};
 use crate::json::Block;
 use crate::trace::{Digest, Text, first_chars};
 

@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use aho_corasick::AhoCorasick;
 use serde::{Deserialize, Serialize};
 
-use super::phrases::searcher;
+use super::phrase_search::searcher;
 use crate::error::{Error, Result};
 use crate::trace::{Action, Arguments, Status};
 

@@ -1,7 +1,7 @@
 //! Messages of the user between the calls of an agent.
 
 use super::arguments::names_value;
-use super::phrases::Pattern;
+use super::phrase_search::Pattern;
 use crate::trace::{Action, Actor, Event, Step};
 
 /// A message that asks for nothing, so it does not count as one of the user's messages.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::claude_code_line::beside_result;
 use super::codex_text;
 use super::prelude::*;
-use crate::read::outcome::{broken_off, never_ran, stops_session};
+use crate::read::call_outcome::{broken_off, never_ran, stops_session};
 
 /// A parsed result of a step.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::prelude::*;
-use crate::read::outcome::{broken_off, never_ran, typed_output};
+use crate::read::call_outcome::{broken_off, never_ran, typed_output};
 
 /// The value of `content`.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use super::chat_content::Body;
 use super::chat_items::Item;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
-use crate::read::outcome::{broken_off, never_ran};
+use crate::read::call_outcome::{broken_off, never_ran};
 
 /// An element of a chat.
 #[derive(Debug, Default)]

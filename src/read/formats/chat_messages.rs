@@ -8,7 +8,7 @@ use super::chat_content::{Block, Body};
 use super::chat_element::Element;
 use super::codex_text;
 use super::prelude::*;
-use crate::read::in_order::InOrder;
+use crate::read::answers_without_id::InOrder;
 use crate::read::text_calls;
 
 /// Prefixes of result texts that report a failure.

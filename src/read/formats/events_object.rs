@@ -3,7 +3,7 @@
 use super::events::ASKED;
 pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
-use crate::read::outcome::is_printed_error;
+use crate::read::call_outcome::is_printed_error;
 
 /// Keys of objects that hold the rest of an event.
 const INNER: [&str; 17] = [

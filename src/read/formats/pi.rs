@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::pi_branches::{abandoned, is_by_openclaw};
 use super::prelude::*;
-use crate::read::outcome::stops_session;
+use crate::read::call_outcome::stops_session;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[

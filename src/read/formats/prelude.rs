@@ -8,10 +8,10 @@ pub(super) use super::recorded::{
 };
 pub(super) use crate::json::{Json, Kind, Raw, Read};
 pub(super) use crate::read::Format;
+pub(super) use crate::read::call_outcome::{Outcome, is_failure_code};
 pub(super) use crate::read::document::Document;
 pub(super) use crate::read::format::{Definition, Reader};
 pub(super) use crate::read::members::Members;
-pub(super) use crate::read::outcome::{Outcome, is_failure_code};
 pub(super) use crate::read::runs::Runs;
 pub(super) use crate::read::signature::Mark::{
     self, All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test, Values,

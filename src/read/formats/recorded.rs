@@ -5,10 +5,10 @@ use std::hash::Hash;
 
 use crate::json::{Json, Kind, Raw};
 use crate::read::PassedOver;
+use crate::read::answers_without_id::InOrder;
+use crate::read::call_outcome::Outcome;
 use crate::read::document::Document;
-use crate::read::in_order::InOrder;
 use crate::read::members::Members;
-use crate::read::outcome::Outcome;
 use crate::read::runs::Runs;
 use crate::read::signature::Mark;
 use crate::read::{common, wire, words};

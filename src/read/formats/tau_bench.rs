@@ -6,9 +6,9 @@ use super::chat_call::ToolCall;
 use super::prelude::*;
 use crate::error::Error;
 use crate::json::Fault;
+use crate::read::answers_without_id::InOrder;
 use crate::read::format::RecordReader;
 use crate::read::header::Header;
-use crate::read::in_order::InOrder;
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(in crate::read) const FORMAT: Definition = Definition {

@@ -5,7 +5,7 @@ use super::model::Collection;
 use crate::read::document::Parsed;
 use crate::read::runs::Runs;
 use crate::read::window::Window;
-use crate::read::{Format, ReadOptions, ReadSummary, whole};
+use crate::read::{Format, ReadOptions, ReadSummary, whole_input};
 use crate::trace::StepSink;
 
 /// Several inputs of spans and log records, read as one source: the parts of a trace are joined across
@@ -57,7 +57,7 @@ impl<'a> SpanJoin<'a> {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
             let window = Window::over_slice(bytes);
             let parsed = Parsed::of(bytes, None);
-            match whole::format_of(&parsed, self.options.format) {
+            match whole_input::format_of(&parsed, self.options.format) {
                 Ok(Some(Format::OpenTelemetry)) => {
                     runs.pass_over("lines that are not JSON", parsed.no_json);
                     runs.pass_over("lines that are not objects", parsed.no_object);

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::dialects::blocks;
+use super::dotted_names::spread;
 use super::events::{self, Direction, Records, pair_by_order};
 use super::kinds::Kind;
 use super::message::{Block, Reply, Role};
 use super::model::{Attr, Data, Span, Spread, Value};
 use super::request::Request;
-use super::spread::spread;
 use super::tree::{At, Tree};
 
 /// The index of a run, and of an action in it.

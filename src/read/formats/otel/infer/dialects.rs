@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::message::{Block, ModelCall, Reply, Role, arguments_of, content_of, is_masked, name_of};
 use super::model::{Data, Members};
 use super::python;
-use crate::read::outcome::typed_output;
+use crate::read::call_outcome::typed_output;
 use crate::trace::Content;
 
 /// Returns the parts of a conversation, in order.

@@ -4,6 +4,7 @@ pub(super) mod answers;
 mod arguments;
 pub(super) mod calls;
 mod dialects;
+mod dotted_names;
 pub(super) mod events;
 pub(super) mod kinds;
 pub(super) mod message;
@@ -13,7 +14,6 @@ mod python;
 pub(super) mod request;
 pub(super) mod requests;
 mod results;
-mod spread;
 mod status;
 pub(super) mod tree;
 

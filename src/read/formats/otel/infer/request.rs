@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use super::dialects::blocks;
+use super::dotted_names::spread;
 use super::events::{self, ChatEvent, Direction, Records};
 use super::kinds::Kind;
 use super::message::{Block, ModelCall, Role};
 use super::model::{Attr, Attributes, Data, Span, Spread, Value};
 use super::python;
-use super::spread::spread;
 use super::tree::{At, Tree};
 use crate::trace::Usage;
 

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::companion::Companion;
 use super::record::TraceRecord;
 use super::scanner::Scanner;
+use super::sidecar::Companion;
 use crate::detect::Verdict;
 use crate::error::{Error, Result};
 use crate::fingerprint::FingerprintBuilder;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::by_folder::ByFolder;
-use crate::read::{ReadSummary, reward};
+use crate::read::{ReadSummary, trial_reward};
 use crate::trace::RunSummary;
 
 /// Maximum size in bytes. Results of trials are small; a larger file is something else and is ignored.
@@ -20,7 +20,7 @@ impl Companions {
     pub(super) fn of(&mut self, run: &Arc<Path>) -> Arc<Companion> {
         let new = || Arc::new(Companion::of(Arc::clone(run)));
         // A file that may itself be a sidecar gets a lookup of its own, which excludes that file.
-        match run.parent().filter(|_| !reward::is_place(run)) {
+        match run.parent().filter(|_| !trial_reward::is_place(run)) {
             Some(folder) => self.0.of(folder, new),
             None => new(),
         }
@@ -31,7 +31,7 @@ impl Companions {
 #[derive(Debug)]
 pub(super) struct Companion {
     run: Arc<Path>,
-    found: OnceLock<Option<reward::Outside>>,
+    found: OnceLock<Option<trial_reward::Outside>>,
 }
 
 impl Companion {
@@ -51,24 +51,24 @@ impl Companion {
     }
 }
 
-fn find(run: &Path) -> Option<reward::Outside> {
-    reward::places(run).iter().find_map(|place| read(place))
+fn find(run: &Path) -> Option<trial_reward::Outside> {
+    trial_reward::places(run).iter().find_map(|place| read(place))
 }
 
-fn read(place: &Path) -> Option<reward::Outside> {
+fn read(place: &Path) -> Option<trial_reward::Outside> {
     let name = place.file_name()?.to_str()?;
     // Checked before opening, which would block on a pipe until it has a writer.
     let metadata = fs::metadata(place).ok()?;
     (metadata.is_file() && metadata.len() <= MOST_BYTES).then_some(())?;
     let mut bytes = Vec::new();
     File::open(place).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    reward::read(name, &bytes)
+    trial_reward::read(name, &bytes)
 }
 
 /// Returns the summary of a file that is the result of a trial and holds no run, or `None` for any other
 /// file.
 pub(super) fn result_of_trial(path: &Path) -> Option<ReadSummary> {
-    (path.file_name()?.to_str()? == reward::RESULT).then(|| read(path)).flatten()?;
+    (path.file_name()?.to_str()? == trial_reward::RESULT).then(|| read(path)).flatten()?;
     let passed_over = [("results of trials, which give the rewards of the runs next to them".into(), 1)];
     let mut reading = ReadSummary::default();
     reading.counts.passed_over = passed_over.into();

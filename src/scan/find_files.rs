@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::by_folder::ByFolder;
-use super::companion::{Companion, Companions};
-use super::composed::{self, Composed, Piece};
+use super::directory_runs::{self, Composed, Piece};
 use super::open::{is_input, open, open_at, pass};
 use super::record::{FileSummary, ScanEvent};
+use super::sidecar::{Companion, Companions};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::{Format, Header, InputContext, ReadOptions, read_companion, reward};
+use crate::read::{Format, Header, InputContext, ReadOptions, read_companion, trial_reward};
 
 /// A file to read.
 #[derive(Debug, Clone)]
@@ -185,7 +185,7 @@ where
     // Collected into a set, to resolve each once: they are mostly the same for all files of a directory.
     let next_to = files.iter().flat_map(|file| {
         let header = file.path.parent().and_then(Path::parent).map(|folder| folder.join("results.json"));
-        reward::places(&file.path).into_iter().chain(header)
+        trial_reward::places(&file.path).into_iter().chain(header)
     });
     let next_to: BTreeSet<PathBuf> = next_to.collect();
     places.extend(next_to.iter().filter_map(|path| fs::canonicalize(path).ok()));
@@ -228,7 +228,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     for (session, agent) in found.files.iter().filter_map(|file| sub_agent(&file.path)) {
         sub_agents.entry(session).or_default().insert(agent);
     }
-    let files = composed::join(found.files)
+    let files = directory_runs::join(found.files)
         .into_iter()
         .map(|FoundFile { path, size, is_regular, pieces }| {
             let header = path.parent().and_then(|folder| headers.of(folder, || header_of_runs(folder)));

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::open::OpenTrace;
-use super::parked::Parked;
+use super::open_trace::OpenTrace;
+use super::parked_trace::Parked;
 
 /// The traces that are not closed.
 #[derive(Debug, Default)]

@@ -9,14 +9,14 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::companion::result_of_trial;
-use super::folding::{Kept, Sink};
+use super::find_files::SourceFile;
 use super::open::Compression;
 use super::order::{Batch, Item, Key, Order};
 use super::part::Part;
 use super::record::{Progress, ScanEvent, TraceRecord};
+use super::run_detectors::{Kept, Sink};
 use super::scanner::Scanner;
-use super::source::SourceFile;
+use super::sidecar::result_of_trial;
 use crate::error::Result;
 use crate::read::{InputContext, Piece, ReadSummary, Window, read_piece};
 

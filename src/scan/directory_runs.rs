@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::find_files::FoundFile;
 use super::open::open;
-use super::source::FoundFile;
 
 /// A piece of a composed input.
 #[derive(Debug)]
