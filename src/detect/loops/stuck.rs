@@ -11,8 +11,8 @@ use crate::detect::finding::{Confidence, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Does, Excuse, History, Looks, NoCall, Past, ProgressTracker, UserSays, each_text,
-    excerpt, shell,
+    Attempt, Attempts, Does, Excuse, History, Looks, Meaning, NoCall, Past, ProgressTracker, UserSays,
+    each_text, excerpt, shell, words,
 };
 use crate::trace::{Action, Actor, Digest, Event, Step};
 
@@ -81,8 +81,8 @@ impl Stuck {
         let (call, min) = (&attempt.call.call, self.config.min_repeats);
         // Each click may turn a page, so a new answer in between ends a series of clicks. Whether the call repeats is
         // checked first because most calls are made once.
-        let is_gesture = self.history.same_calls(now).next().is_some() && action.is_some_and(is_gesture);
-        let max_gap = if is_gesture { 0 } else { self.config.max_gap };
+        let moves = self.history.same_calls(now).next().is_some() && action.is_some_and(moves);
+        let max_gap = if moves { 0 } else { self.config.max_gap };
         let (mut later, mut first) = (now, now);
         let (mut count, mut idle, mut adjacent, mut in_a_row, mut unchanged) = (1, 1, 1, true, true);
         for earlier in self.history.same_calls(now).take(LOOK_BACK) {
@@ -100,7 +100,7 @@ impl Stuck {
         let writes = call.does == Does::Write && !call.is_shell && count + 1 >= min && count >= 2;
         let count = count.max(attempt.excused + 1);
         let polled = attempt.excuse == Some(Excuse::Polling);
-        let is_loop = idle >= min || adjacent + 1 >= min && adjacent >= 2 && !is_gesture || writes || polled;
+        let is_loop = idle >= min || adjacent + 1 >= min && adjacent >= 2 && !moves || writes || polled;
         (count > 1 || is_loop).then(|| {
             let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
             let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
@@ -228,13 +228,13 @@ impl Stuck {
     }
 }
 
-/// Returns true if a call clicks, scrolls or presses a key.
-fn is_gesture(action: &Action<'_>) -> bool {
+/// Returns true if a call clicks, scrolls, presses a key or changes the directory.
+fn moves(action: &Action<'_>) -> bool {
     const GESTURES: [&str; 8] =
         ["click", "key", "left_click", "mouse_click", "press", "press_key", "scroll", "swipe"];
-    let mut is_gesture = GESTURES.contains(&action.name);
-    each_text(action, |_, text, _| is_gesture |= GESTURES.contains(&text));
-    is_gesture
+    let mut moves = Meaning::of_any(words(action.name)).is(Meaning::MOVES);
+    each_text(action, |_, text, _| moves |= GESTURES.contains(&text));
+    moves
 }
 
 impl Fold for Stuck {

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 use super::call::is_path;
 use super::lexicon::{Meaning, words};
 use super::phrase_search::Hints;
-use super::{excerpt, short_path};
+use super::quote::{excerpt, short_path};
+use super::tool::Tool;
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest, Members};
 
@@ -68,6 +69,18 @@ pub(super) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
+    /// Reads the known arguments of a call. Code for an interpreter becomes the command line that runs it.
+    pub(super) fn of_call(action: &'a Action<'_>, tool: &Tool) -> Self {
+        let code = tool.interpreter.and_then(|interpreter| Some((interpreter, code(action)?)));
+        code.map_or_else(
+            || Self::by(action, tool.is_shell),
+            |(interpreter, code)| {
+                let line = format!("{interpreter} - <<'END'\n{code}\nEND");
+                Self { line: Some(line.into()), ..Self::default() }
+            },
+        )
+    }
+
     /// Reads the known arguments of an action.
     pub(super) fn by(action: &'a Action<'_>, to_shell: bool) -> Self {
         let json = action.arguments.as_ref().present().and_then(Arguments::json);
@@ -142,6 +155,18 @@ impl<'a> Given<'a> {
         }
         given
     }
+}
+
+/// Returns the code that a call hands to an interpreter: its only text, or the argument `code`.
+fn code(action: &Action<'_>) -> Option<String> {
+    let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
+    let mut code = Json::new(json.as_bytes()).string().ok().map(Cow::into_owned);
+    each_text(action, |name, text, _| {
+        if folded(name).ends_with("code") {
+            code = Some(text.to_owned());
+        }
+    });
+    code.filter(|code| !code.trim().is_empty())
 }
 
 /// Returns the command line in the value of an argument: a text, or a list of words such as `["bash", "-lc", "make"]`.

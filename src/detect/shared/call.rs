@@ -10,7 +10,7 @@ use super::lexicon::{Meaning, words};
 use super::quote::shown;
 use super::shell::{self, Command, last_part};
 use super::tool::Tool;
-use crate::trace::{Action, Digest, Digests, Step};
+use crate::trace::{Action, Arguments, Digest, Digests, Step};
 
 /// The normal form of a call.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl Part {
 
 impl Call {
     pub(crate) fn of(step: &Step<'_>, action: &Action<'_>, digests: &Digests, tool: &Tool) -> Self {
-        let given = Given::by(action, tool.is_shell);
+        let given = Given::of_call(action, tool);
         let with_place = |key: Digest| step.location().map_or(key, |place| key.and(Digest::of_text(place)));
         if let Some(line) = &given.line {
             let (call, entered) = Self::of_line(line, &tool.folded);
@@ -118,7 +118,10 @@ impl Call {
         let target = given.patch.as_deref().and_then(patched_file).or(given.target.as_deref());
         let is_file = |path: &&str| does == Does::Write && !path.contains("://");
         let file = target.filter(is_file).map(|path| last_part(path).to_lowercase());
-        let arguments = given.without_asides.or(digests.arguments);
+        // An empty call of a shell stands for a command that was left out of the record.
+        let is_left_out =
+            tool.is_shell && action.arguments.as_ref().present().and_then(Arguments::json) == Some("{}");
+        let arguments = given.without_asides.or(digests.arguments).filter(|_| !is_left_out);
         let part = Part {
             place: 0,
             does,
@@ -236,7 +239,7 @@ impl Call {
 
     /// Returns the digest of the command line of an action as it was given, white space collapsed, with its time limit.
     pub(crate) fn line(action: &Action<'_>, tool: &Tool) -> Option<Digest> {
-        let (mut text, given) = (String::new(), Given::by(action, tool.is_shell));
+        let (mut text, given) = (String::new(), Given::of_call(action, tool));
         append_words(&mut text, given.line.as_deref()?);
         let line = Digest::of_text(&text);
         Some(given.limit.map_or(line, |limit| line.and(limit)))

@@ -42,7 +42,9 @@ impl Does {
         if Meaning::of_words(name).any(|word| word.is(Meaning::NOTES)) {
             return Self::Note;
         }
-        match Meaning::of_words(name).find(|word| word.is(Meaning::LOOKS.or(Meaning::CHANGES))) {
+        match Meaning::of_words(name)
+            .find(|word| word.is(Meaning::LOOKS.or(Meaning::CHANGES).or(Meaning::MOVES)))
+        {
             Some(word) if word.is(Meaning::LOOKS) => Self::Read,
             Some(_) => Self::Write,
             None => Self::Run,

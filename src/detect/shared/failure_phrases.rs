@@ -80,7 +80,7 @@ pub(super) static NO_TOOL: Pattern = Pattern::new(
 );
 /// Statements that the desired state already exists.
 pub(super) static DONE: Pattern = Pattern::new(
-    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|\bno such process\b|\bno (?:active|running) (?:session|process|task)\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
+    r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|: file exists\b|\bno such process\b|\bno (?:active|running) (?:session|process|task)\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
 );
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",
@@ -103,7 +103,7 @@ pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
     "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
     "ermission", "ermitted", "llowed", "verbatim", "placement", "alid tool", "DISABLED", "fault", "dumped", "exist", "memory", "forward", "esolve",
     "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed",
-    "separator", "InvalidEnd"]));
+    "separator", "InvalidEnd", "raceback"]));
 
 /// The same for JSON answers, including those with escaped quotes.
 #[rustfmt::skip]

@@ -27,15 +27,17 @@ macro_rules! lists {
 lists! {
     /// In the name of a tool: it records a plan or a thought, wherever the word stands.
     NOTES: "intent memory note notes plan task think thought todo todos";
-    /// In the name of a tool: it looks at something. If the name has words of this list and the next,
-    /// the first of them decides.
+    /// In the name of a tool: it looks at something. If the name has words of this list and the next two, the
+    /// first of them decides.
     LOOKS: "browse calculate cat check count describe examine fetch find get glob go goto grep health info inspect list \
         log look lookup ls lsp monitor open ping poll preview print query read scroll search show state status test \
         verify view wait";
     /// In the name of a tool: it changes something.
-    CHANGES: "add apply applypatch book cancel change commit connect create delete disable disconnect drop edit enable \
-        exchange fill grant insert install modify move patch pay post push put reboot remove rename replace reset return \
-        revoke save send set submit take toggle transfer update upload write";
+    CHANGES: "add apply applypatch book cancel change commit connect create delete disable disconnect drop edit \
+        enable exchange fill grant insert install modify move patch pay post push put reboot remove rename replace \
+        reset return revoke save send set submit take toggle transfer update upload write";
+    /// In the name of a tool: it moves to another page, place or directory, which changes what later calls find.
+    MOVES: "cd chdir click drag hover press scroll swipe tap";
     /// In the name of a tool: it hands over to a human.
     HANDOVER: "escalate handoff handover";
     /// In the name of a tool: it hands over to a human if the name also has a word of the next list.
@@ -45,9 +47,15 @@ lists! {
     /// In the name of a tool: it is a shell.
     SHELL: "bash powershell pwsh sh shell terminal zsh";
     /// In the name of a tool: it runs something.
-    RUN: "exec execute run";
+    RUN: "exec execute interpreter repl run";
     /// In the name of a tool: it is given a command line.
     LINE: "cmd command commands in local";
+    /// In the name of a tool: it runs Python code.
+    PYTHON: "ipython jupyter py python python3";
+    /// Likewise, for JavaScript.
+    JAVASCRIPT: "javascript js node nodejs";
+    /// In the name of a tool: it runs code, if the name also has a word for running.
+    CODE: "code interpreter repl";
     /// In the name of a tool: it checks something.
     CHECK: "build check compile lint pytest test tests typecheck";
     /// In the name of a tool: the word may accompany a word of the previous list.

@@ -51,17 +51,15 @@ pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub(crate) use preexisting::Baseline;
 pub(crate) use quote::Shown;
+use quote::sole_text;
 pub(super) use quote::{after_colon, excerpt, quoted};
-use quote::{short_path, sole_text};
 pub(crate) use text::without_colours;
 pub(super) use text::{is_blank, lines};
 use tool::Tool;
 pub use transient::TransientRules;
 pub(crate) use user::UserSays;
 
-use crate::trace::{
-    Action, Actors, Arguments, Content, Digest, Digests, Status, Step, Text, UnknownReason,
-};
+use crate::trace::{Action, Actors, Arguments, Content, Digest, Digests, Status, Step, Text, UnknownReason};
 
 /// The facts of an action.
 #[derive(Debug)]
