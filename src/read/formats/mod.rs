@@ -64,6 +64,7 @@ pub(super) mod letta;
 pub(super) mod llama_index;
 pub(super) mod llm_calls;
 pub(super) mod llm_code;
+mod llm_messages;
 mod llm_stream;
 pub(super) mod mastra;
 pub(super) mod mini_swe_agent;
