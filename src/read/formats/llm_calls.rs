@@ -353,7 +353,11 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
 
 /// Adds the messages of requests that repeat each other, but for the first `known`, and the last response. Returns the
 /// number of elements that do not have the expected form.
-fn converse<'e>(exchanges: &[&'e Exchange<'_>], known: usize, conversation: &mut Conversation<'e>) -> Read<u64> {
+fn converse<'e>(
+    exchanges: &[&'e Exchange<'_>],
+    known: usize,
+    conversation: &mut Conversation<'e>,
+) -> Read<u64> {
     let Some(last) = exchanges.last() else { return Ok(0) };
     let messages = last.request.messages().map(|(messages, _)| messages).unwrap_or_default();
     let mut others = 0;
