@@ -34,6 +34,7 @@ mod whole_input;
 mod window;
 mod wire;
 mod words;
+mod written_results;
 #[cfg(feature = "compression")]
 mod zstd;
 

@@ -220,7 +220,7 @@ pub(super) fn react(text: &str) -> Vec<Written> {
         if matches!(next, "Action" | "Thought" | "Final Answer" | "End") && !trim(&action).is_empty() {
             let call = match input.take() {
                 Some(input) => Some(Written::new(&action, unfenced(&input))),
-                None => plain(&action),
+                None => plain(&action).filter(|call| call.name != "ANSWER"),
             };
             let answer = Some(trim(&seen).to_owned()).filter(|seen| !seen.is_empty());
             calls.extend(call.map(|call| Written { answer, ..call }));

@@ -129,7 +129,7 @@ pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
             part.object(|key, value| {
                 match key {
                     b"type" => is_text = is_kind_of_text(text(value)?),
-                    b"text" => words = text(value)?,
+                    b"text" => words = text_or_value(value)?,
                     _ => value.skip()?,
                 }
                 Ok(())
@@ -138,6 +138,16 @@ pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
         }
         _ => part.skip().map(|()| None),
     }
+}
+
+/// Reads the text of a part: a string, or `{"value": …}`, as OpenAI's Assistants write it.
+pub(super) fn text_or_value<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
+    if json.peek_byte() != Some(b'{') {
+        return text(json);
+    }
+    let mut words = None;
+    member(json, b"value", |value| text(value).map(|text| words = text))?;
+    Ok(words)
 }
 
 /// Returns true if the `type` of a part is a text type.

@@ -47,17 +47,26 @@ fn read_entry(entry: &Members<'_>, runs: &mut Runs<'_>) {
 fn read_step<'a>(step: Raw<'a>, run: &mut Recording<'a>) {
     run.turn(None);
     let mut calls: Vec<CallNumber> = Vec::new();
-    let mut answered = 0;
+    let (mut answered, mut written) = (0, None);
     for event in items(Some(step)) {
         let content = event.member("content");
         let role = event.member("role").and_then(Raw::string);
         match role.as_deref() {
-            Some("assistant") => run.say(Actor::Agent, text(content)),
+            Some("assistant") => {
+                written = content;
+                run.say(Actor::Agent, text(content));
+            }
             Some("handler_log") => {
-                calls.extend(
-                    items(event.member("model_response_decoded")).into_iter().map(|call| add(call, run)),
-                );
+                let decoded = items(event.member("model_response_decoded"));
+                // The model's own calls have the arguments as JSON.
+                let own =
+                    items(written).into_iter().filter(|call| call.kind() == Kind::Object).collect::<Vec<_>>();
+                let given = if own.len() == decoded.len() { own } else { decoded };
+                calls.extend(given.into_iter().map(|call| add(call, run)));
                 if let Some(error) = event.member("error") {
+                    // Calls that could not be decoded were not made, so they are text.
+                    let undecoded = written.filter(|_| text(written).is_none());
+                    run.say(Actor::Agent, undecoded.and_then(words::result));
                     run.say(Actor::Environment, text(Some(error)));
                 }
             }

@@ -222,7 +222,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::List(_) | Document::Lines(_) => {
             let (items, found) = elements(document).unwrap_or((document.items(), Form::Messages));
-            let source = Source::Slice(items);
+            let oldest_first: Vec<_>;
+            let source = if is_newest_first(items) {
+                oldest_first = items.iter().rev().copied().collect();
+                Source::Slice(&oldest_first)
+            } else {
+                Source::Slice(items)
+            };
             let header = document.items().first().filter(|_| items.len() < document.items().len());
             let conversation = match converse(&source, found, None) {
                 // If both readings fail, the error is the one from reading messages.
@@ -246,9 +252,15 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
+/// Returns true if the last message was created before the first, as OpenAI's Assistants API lists them by default.
+fn is_newest_first(items: &[Raw<'_>]) -> bool {
+    let created = |item: Option<&Raw<'_>>| item?.member("created_at")?.integer();
+    created(items.first()).zip(created(items.last())).is_some_and(|(first, last)| last < first)
+}
+
 /// Returns the metadata and the reward in the object that encloses a run.
 pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
-    RunSummary::new(metadata(members), members.number("reward")).unwrap_or_default()
+    RunSummary::new(metadata(members), reward(members)).unwrap_or_default()
 }
 
 /// Reads all elements in the form `found`. If one of them does not fit, all are read again in the other form.
@@ -282,7 +294,7 @@ fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> R
 /// Emits the runs of a chat and of its sub-agents. `around` is the object that encloses the elements.
 fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Runs<'_>) {
     runs.named = Some(conversation.format());
-    (conversation.metadata, conversation.reward) = (metadata(around), around.number("reward"));
+    (conversation.metadata, conversation.reward) = (metadata(around), reward(around));
     let parent = conversation.metadata.id.clone().unwrap_or_default();
     let model = conversation.metadata.model.clone();
     let sub_agents = conversation.take_sub_agents();
@@ -302,6 +314,12 @@ fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Run
         };
         chat.give(runs);
     }
+}
+
+/// Returns the `reward` next to the elements, or else 1 or 0 for a flag that says whether the task was solved.
+pub(in crate::read) fn reward(members: &Members<'_>) -> Option<f64> {
+    let flag = || ["resolved", "pass"].iter().find_map(|key| members.flag(key));
+    members.number("reward").or_else(|| flag().map(|solved| f64::from(u8::from(solved))))
 }
 
 /// Returns the metadata in the object that encloses the elements.

@@ -140,7 +140,11 @@ impl<'a> Part<'a> {
                 if value.kind()? == Kind::Object =>
             {
                 self.is_call = Some(matches!(key, b"toolUse" | b"tool_call"));
-                wire::object(value, |key, value| self.member(key, value))?;
+                wire::object(value, |key, value| match key {
+                    // Bedrock gives a type only to calls and results of tools that it runs itself.
+                    b"type" => wire::text(value).map(|kind| self.block.is_of_server = kind.is_some()),
+                    _ => self.member(key, value),
+                })?;
             }
             // Amp keeps the output of a tool under `run`. Haystack keeps the call of a result under `origin`.
             b"run" if value.kind()? == Kind::Object => {
@@ -149,7 +153,7 @@ impl<'a> Part<'a> {
             b"origin" if value.kind()? == Kind::Object => {
                 self.other_id = Members::of(value).ident("id").or(self.other_id.take());
             }
-            b"text" => self.text = wire::text(value)?,
+            b"text" => self.text = wire::text_or_value(value)?,
             b"id" => block.id = wire::ident(value)?,
             b"tool_use_id" => block.answers = wire::ident(value)?,
             b"tool_call_id" | b"toolCallId" | b"toolUseId" | b"toolUseID" | b"tool_id" | b"call_id" => {

@@ -274,6 +274,7 @@ impl ElementProbe {
     pub(in crate::read) fn at(json: &mut Json<'_>) -> Read<Self> {
         let (mut has_role, mut has_body, mut is_foreign) = (false, false, false);
         let (mut has_foreign_calls, mut of_calls) = (false, None);
+        let (mut has_content, mut has_other_text) = (false, false);
         wire::object(json, |key, value| {
             match key {
                 b"type" => {
@@ -281,7 +282,9 @@ impl ElementProbe {
                     of_calls = kind.map(|kind| Item::of(&kind.to_str()).is_some());
                 }
                 b"role" => has_role = wire::text(value)?.is_some(),
-                b"content" | b"function_call" => has_body = true,
+                b"content" => (has_body, has_content) = (true, true),
+                b"function_call" => has_body = true,
+                b"message" => has_other_text = value.kind()? == Kind::String,
                 b"tool_calls" => (has_body, has_foreign_calls) = (true, are_foreign_calls(value.raw()?)),
                 b"parts" | b"requestor" | b"toolUseId" => is_foreign = true,
                 _ => {}
@@ -289,7 +292,12 @@ impl ElementProbe {
             Ok(())
         })?;
         Ok(Self {
-            is_message: has_role && has_body && !is_foreign && !has_foreign_calls,
+            // A voice agent's text is under `message`, which only the reader of events reads.
+            is_message: has_role
+                && has_body
+                && !is_foreign
+                && !has_foreign_calls
+                && (has_content || !has_other_text),
             is_item: of_calls.is_some() || has_role,
             of_calls,
         })

@@ -5,6 +5,7 @@ use super::chat_messages::Conversation;
 use super::codex_text;
 use super::prelude::*;
 use crate::read::call_outcome::never_ran;
+use crate::read::written_results;
 
 /// The kind of an item, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +105,8 @@ impl<'a> Conversation<'a> {
 }
 
 /// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally
-/// `success`. `stated` is the outcome recorded elsewhere. With `nested`, a result inside the text decides the
-/// outcome if nothing else does.
+/// `success`. `stated` is the outcome recorded elsewhere. With `nested`, a result of MCP in the text is unwrapped,
+/// and decides the outcome if nothing else does.
 pub(in crate::read) fn answer<'a>(
     output: Option<Raw<'a>>,
     stated: Option<Outcome>,
@@ -121,49 +122,13 @@ pub(in crate::read) fn answer<'a>(
     let Some(text) = output.and_then(content) else {
         return stated.unwrap_or(Outcome::UNMARKED).answer(Content::Absent);
     };
+    let (inner, text) = if nested { written_results::unwrapped(text) } else { (None, text) };
     if let Some(outcome) = never_ran(text.text()) {
         return outcome.answer(Content::Present(text));
     }
-    let inner = if nested { nested_outcome(&text.text().to_str()) } else { None };
     let (by_text, observation) = codex_text::split(text);
     // A text that says that the call is still running or was interrupted takes precedence.
     let unfinished = by_text.filter(|outcome| outcome.status == Status::Unknown);
     let outcome = unfinished.or(stated).or(by_text).or(inner).unwrap_or(Outcome::UNMARKED);
     outcome.answer(Content::Present(observation))
-}
-
-/// Returns the outcome of a JSON result that wraps the actual result, as MCP writes it: from its flag or its
-/// text.
-pub(in crate::read) fn nested_outcome(text: &str) -> Option<Outcome> {
-    const MOST_NESTED: usize = 4;
-    let mut text = Cow::Borrowed(text);
-    for depth in 0..MOST_NESTED {
-        let start = text.trim_start();
-        if depth > 0
-            && ["Error:", "error:", "Failed to ", "failed to "].iter().any(|word| start.starts_with(word))
-        {
-            return Some(Outcome::error(Provenance::Text));
-        }
-        if !start.starts_with(['{', '[']) {
-            return None;
-        }
-        let value = Raw::over(start.as_bytes(), 0);
-        let flag = ["isError", "is_error"].iter().find_map(|key| value.member(key)?.boolean());
-        if flag == Some(true) {
-            return Some(Outcome::flag(true));
-        }
-        if depth > 0 && value.member("object").and_then(Raw::string).is_some_and(|object| object == "error") {
-            return Some(Outcome::error(Provenance::Text));
-        }
-        let inner = match value.member("content") {
-            Some(content) if content.kind() == Kind::List => words::result(content)?.into_cow().into_owned(),
-            _ => value
-                .member("type")
-                .and_then(Raw::string)
-                .filter(|kind| kind == "text")
-                .and_then(|_| value.member("text").and_then(Raw::string).map(Cow::into_owned))?,
-        };
-        text = Cow::Owned(inner);
-    }
-    None
 }

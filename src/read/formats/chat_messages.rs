@@ -9,10 +9,10 @@ use super::chat_element::Element;
 use super::codex_text;
 use super::prelude::*;
 use crate::read::answers_without_id::InOrder;
-use crate::read::text_calls;
+use crate::read::{text_calls, written_results};
 
 /// Prefixes of result texts that report a failure.
-const FAILURES: [&str; 4] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:"];
+const FAILURES: [&str; 5] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:", "MCP error -"];
 
 /// The reason for skipping an element, or a part of one.
 pub(in crate::read) const SKIPPED: &str = "elements that are neither messages, calls nor results";
@@ -283,7 +283,8 @@ impl<'a> Conversation<'a> {
         }
         let answer = match content.and_then(Body::into_result) {
             Some(text) => {
-                let marked = element.outcome(text.text());
+                let (written, text) = written_results::unwrapped(text);
+                let marked = element.outcome(text.text()).or(written);
                 let (codex, observation) = codex_text::split(text_calls::unmarked(text));
                 let text = observation.text();
                 let outcome = marked.or(codex).unwrap_or_else(|| {
@@ -314,10 +315,12 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Returns the outcome in the last line of a text, if this is an exit code.
+/// Returns the outcome in the last line of a text, or in the report that Toolathlon writes below the output of code.
 fn exit_code(text: Text<'_>) -> Option<Outcome> {
-    let end = text.tail(32);
+    let end = text.tail(160);
     let end = end.trim_end();
     let (_, last) = end.rsplit_once('\n').unwrap_or(("", end));
-    words::exit_line(last, "Exit code: ").map(Outcome::exit_code)
+    let report = || end.rsplit_once("=== EXECUTION INFO ===\n").map(|(_, report)| words::first_line(report));
+    let failed = words::exit_line(last, "Exit code: ");
+    failed.or_else(|| words::exit_line(report()?, "Return code: ")).map(Outcome::exit_code)
 }

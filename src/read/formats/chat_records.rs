@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::chat::Form;
+use super::chat::{Form, reward};
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
 use super::prelude::*;
@@ -206,10 +206,4 @@ fn metadata(members: &Members<'_>) -> Metadata {
         termination: common::exit_status(members).map(Cow::into_owned),
         ..Metadata::default()
     }
-}
-
-/// Returns the `reward`, or else 1 or 0 for `resolved`.
-fn reward(members: &Members<'_>) -> Option<f64> {
-    let resolved = || members.flag("resolved").map(|resolved| f64::from(u8::from(resolved)));
-    members.number("reward").or_else(resolved)
 }

@@ -2,9 +2,10 @@
 //! most tools use. An event may lie inside other objects, and the content of a message may hold calls and
 //! results.
 
-use super::events_object::{
-    ANSWERS, ARGUMENTS, CALL_IDS, ERRORS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
+use super::events_keys::{
+    ANSWERS, ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, SAID,
 };
+use super::events_object::{Event, What, holds_answers};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -17,7 +18,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 /// Returns true if a document has a call, or messages of a user and an agent.
 pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
-    let is_run = |object: &Members<'_>| holds_answers(object) && !is_turn(object);
+    let is_run = |object: &Members<'_>| holds_answers(&done(object)) && !is_turn(object);
     !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
 }
 
@@ -31,6 +32,7 @@ const TASK: Mark = All(&[
 fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
     match document {
         Document::Object(members) => {
+            let members = &posted(members);
             // A document that is itself an event has no list of events.
             let is_event = members.whole().is_some_and(|object| Event::of(object).what.is_some());
             if is_event && !holds_answers(members) || is_turn(members) || TASK.fits(members) {
@@ -48,6 +50,15 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
         document if are_events(document.items()) => document.items().to_vec(),
         _ => Vec::new(),
     }
+}
+
+/// Returns the call in a report that a service for voice agents posts, or else the object itself.
+fn posted<'a>(object: &Members<'a>) -> Members<'a> {
+    let calls = [object.object("message").object("artifact"), object.object("call")];
+    calls
+        .into_iter()
+        .find(|call| TRANSCRIPTS.iter().any(|key| call.has(key)))
+        .unwrap_or_else(|| object.clone())
 }
 
 /// Returns the events in a list under a key. `None` for lists that are not a run, such as the choices of a model
@@ -104,7 +115,7 @@ fn has_result(object: &Members<'_>) -> bool {
     !is_event && holds_answers(&result) && SAID.iter().any(|key| result.has(key))
 }
 
-const TRANSCRIPTS: [&str; 3] = ["transcript", "conversation", "messages"];
+const TRANSCRIPTS: [&str; 4] = ["transcript", "conversation", "messages", "transcript_with_tool_calls"];
 
 /// A run that is being read, with its calls by id.
 struct Run<'a> {
@@ -144,6 +155,12 @@ impl<'a> Run<'a> {
                 self.call(event);
             }
             Some(What::Done) => self.done(event),
+            Some(What::Finish) => {
+                self.recording.turn(event.time());
+                for keys in [&["thought"][..], &FINISHED] {
+                    self.recording.say(Actor::Agent, event.get(keys).and_then(words::text));
+                }
+            }
             Some(What::Result | What::Tool) => {
                 let blocks = event.blocks();
                 for block in &blocks {
@@ -179,6 +196,7 @@ impl<'a> Run<'a> {
         for block in event.blocks() {
             if block.what == Some(What::Call) { self.call(&block) } else { self.result(&block) }
         }
+        event.results().into_iter().for_each(|result| self.result(&Event::of(result)));
         others.len()
     }
 
@@ -194,7 +212,7 @@ impl<'a> Run<'a> {
             None if event.acts() => Content::Absent,
             None => event.without_arguments(),
         };
-        let call = Call::new(0, event.ident(&CALL_IDS), word.to_owned()).with(arguments);
+        let call = Call::new(0, event.call_id(), word.to_owned()).with(arguments);
         let number = self.recording.add(call);
         let (observed, outcome) = event.answer();
         if event.get(&OUTPUTS_OF_STEPS).or_else(|| event.get(&ERRORS)).is_some() {
@@ -207,13 +225,13 @@ impl<'a> Run<'a> {
     /// Adds a call with its result.
     fn done(&mut self, event: &Event<'a>) {
         self.recording.turn(event.time());
-        let number = self.recording.call(event.ident(&CALL_IDS), event.name(), event.get(&ARGUMENTS));
+        let number = self.recording.call(event.call_id(), event.name(), event.get(&ARGUMENTS));
         let (observed, outcome) = event.answer();
         self.recording.answer_call(number, observed, outcome);
     }
 
     fn call(&mut self, event: &Event<'a>) {
-        let id = event.ident(&CALL_IDS).or_else(|| event.ident(&["id"]));
+        let id = event.call_id().or_else(|| event.ident(&["id"]));
         let output = event.get_next_to(&ANSWERS);
         let known = id.as_ref().and_then(|id| self.calls.get(id));
         if known.is_some_and(|(_, answered)| !answered) {
@@ -237,7 +255,7 @@ impl<'a> Run<'a> {
     fn result(&mut self, event: &Event<'a>) {
         let (observed, outcome) = event.answer();
         let known = |id: &Cow<'a, str>| self.calls.contains_key(id);
-        let id = event.ident(&CALL_IDS).or_else(|| event.ident(&["id"]).filter(known));
+        let id = event.call_id().or_else(|| event.ident(&["id"]).filter(known));
         match id.as_ref().and_then(|id| self.calls.get_mut(id)) {
             Some((_, answered)) if *answered => {}
             Some((number, answered)) => {
@@ -256,11 +274,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Keys of the task of a run.
-pub(in crate::read) const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
-/// Keys of the final message of a run.
-const SAID: [&str; 6] = ["final_answer", "final_text", "final_response", "answer", "output", "response"];
-
 /// Returns true if a document is a run with a list of its answered calls.
 pub(in crate::read) fn lists_calls(document: &Document<'_>) -> bool {
     matches!(document, Document::Object(object) if is_listed(object))
@@ -268,21 +281,30 @@ pub(in crate::read) fn lists_calls(document: &Document<'_>) -> bool {
 
 /// Returns true if an object is a run with a task and a list of its answered calls.
 fn is_listed(object: &Members<'_>) -> bool {
-    holds_answers(object) && ASKED.iter().any(|key| object.has(key))
+    holds_answers(&done(object)) && ASKED.iter().any(|key| object.has(key))
+}
+
+/// Returns the object with the calls of a run: the object itself, or the result in it.
+fn done<'a>(object: &Members<'a>) -> Members<'a> {
+    let result = object.object("execution_result");
+    if result.whole().is_some() { result } else { object.clone() }
 }
 
 /// Returns the run of an object with a list of its calls.
 fn listed<'a>(object: &Members<'a>) -> Run<'a> {
     let mut run = Run::new(None, None);
-    let text = |keys: &[&str]| keys.iter().find_map(|key| object.get(key).and_then(words::text));
+    let done = done(object);
+    let text =
+        |of: &Members<'a>, keys: &[&str]| keys.iter().find_map(|key| of.get(key).and_then(words::text));
+    let prompt = || object.object("task").message("prompt");
     run.recording.turn(None);
-    run.recording.say(Actor::User, text(&ASKED));
+    run.recording.say(Actor::User, text(object, &ASKED).or_else(prompt));
     run.recording.turn(None);
-    for call in object.whole().map(Event::of).iter().flat_map(Event::calls) {
+    for call in done.whole().map(Event::of).iter().flat_map(Event::calls) {
         run.call(&Event::of(call));
     }
     run.recording.turn(None);
-    run.recording.say(Actor::Agent, text(&SAID));
+    run.recording.say(Actor::Agent, text(&done, &SAID));
     for log in [object.clone(), object.object("conversation_log")] {
         let apart: usize = TRANSCRIPTS.iter().map(|key| log.list(key).len()).sum();
         run.recording.pass_over("transcript messages apart from the listed calls", apart as u64);
@@ -310,6 +332,10 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let of_task = events.iter().all(|event| event.task().is_some());
     let session = |event: &Event<'a>| event.session().or_else(|| event.task().filter(|_| of_task));
     let mut last = events.iter().find_map(session).or_else(|| header.and_then(|header| header.ident("id")));
+    // Steps do not repeat the task that is next to their list.
+    let are_steps = events.iter().all(|event| matches!(event.what, Some(What::Step | What::Finish)));
+    let around = document.members();
+    let mut task = ASKED.iter().find_map(|key| around.get(key).and_then(words::text)).filter(|_| are_steps);
     let (mut number, mut count) = (0, None);
     for event in &events {
         last = session(event).or(last);
@@ -321,14 +347,16 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         let part = part.or_else(|| event.sidechain());
         let begin =
             |(last, part, _): &(Option<_>, Option<Cow<'_, str>>, _)| Run::new(last.clone(), part.as_deref());
-        others += open.get((last.clone(), part, number), begin).add(event);
+        let run = open.get((last.clone(), part, number), begin);
+        run.recording.say(Actor::User, task.take());
+        others += run.add(event);
     }
     let mut all: Vec<Run<'_>> = match document {
         Document::Object(members) if elements.is_empty() => vec![listed(members)],
         _ => open.into_values().collect(),
     };
     if let (Document::Object(members), [run]) = (document, &mut all[..]) {
-        let id = members.ident("session_id").or_else(|| members.ident("id"));
+        let id = ["session_id", "conversation_id", "run_id", "id"].iter().find_map(|key| members.ident(key));
         let metadata = &mut run.recording.metadata;
         metadata.id = metadata.id.take().or(id.map(Cow::into_owned));
         run.recording.model(members.name("model"));

@@ -1,86 +1,12 @@
 //! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
-use super::events::ASKED;
+use super::events_keys::{
+    ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
+    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, TASKS,
+};
 pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
 use crate::read::call_outcome::is_printed_error;
-
-/// Keys of objects that hold the rest of an event.
-const INNER: [&str; 17] = [
-    "message", "payload", "event", "data", "item", "raw_item", "rawItem", "msg", "update", "content",
-    "function", "part", "kind", "state", "response", "result", "outcome",
-];
-
-/// Keys whose objects are calls, whatever they contain.
-const CALL_KEYS: [&str; 4] = ["toolUse", "functionCall", "function_call", "tool_call"];
-/// Like [`CALL_KEYS`], for results.
-const RESULT_KEYS: [&str; 4] = ["toolResult", "functionResponse", "function_response", "tool_result"];
-
-pub(in crate::read) const LISTS_OF_CALLS: [&str; 3] = ["tool_calls", "toolCalls", "tool_uses"];
-const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
-const NAMES_OF_STEPS: [&str; 7] =
-    ["tool", "tool_name", "toolName", "action_type", "action_taken", "action", "name"];
-pub(in crate::read) const ARGUMENTS: [&str; 11] = [
-    "arguments",
-    "args",
-    "input",
-    "parameters",
-    "params",
-    "tool_input",
-    "toolInput",
-    "rawInput",
-    "action_input",
-    "tool_args",
-    "action_args",
-];
-const OUTPUTS: [&str; 12] = [
-    "output",
-    "result",
-    "content",
-    "response",
-    "tool_output",
-    "toolOutput",
-    "tool_response",
-    "value",
-    "observation",
-    "toolResult",
-    "text",
-    "result_preview",
-];
-/// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
-/// acted.
-pub(in crate::read) const OUTPUTS_OF_STEPS: [&str; 10] = [
-    "next_observation",
-    "next_obs",
-    "observation",
-    "tool_output",
-    "toolOutput",
-    "tool_response",
-    "tool_result",
-    "result",
-    "result_preview",
-    "output",
-];
-/// Keys of the error of a call.
-pub(in crate::read) const ERRORS: [&str; 3] = ["error", "error_message", "error_type"];
-/// Keys of an answer that is in the object of its call.
-pub(in crate::read) const ANSWERS: [&str; 10] = [
-    "output",
-    "result",
-    "response",
-    "tool_output",
-    "toolOutput",
-    "tool_response",
-    "observation",
-    "toolResult",
-    "result_preview",
-    "error",
-];
-pub(in crate::read) const CALL_IDS: [&str; 8] =
-    ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
-const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
-/// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
-const TASKS: [&str; 4] = ["task_id", "episode_id", "mission_id", "ticket_id"];
 
 /// A step without a type: a tool with its input or observation, or an action with its input or with what the
 /// agent observed.
@@ -196,6 +122,13 @@ impl<'a> Event<'a> {
             what = Some(What::Step);
             layers.extend(Some(last.object("action")).filter(|_| last.is("action", Kind::Object)));
         }
+        // The last step of a run has an answer in place of an action.
+        let is_end = |last: &Members<'_>| {
+            last.name("thought").is_some() && FINISHED.iter().any(|key| last.name(key).is_some())
+        };
+        if what.is_none() && layers.last().is_some_and(is_end) {
+            what = Some(What::Finish);
+        }
         if what.is_none() && layers.iter().any(holds_answers) {
             what = Some(What::Message(Actor::Agent));
         }
@@ -274,6 +207,18 @@ impl<'a> Event<'a> {
 
     pub(in crate::read) fn calls(&self) -> Vec<Raw<'a>> {
         self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items()).unwrap_or_default()
+    }
+
+    /// Returns the results in a message, apart from its content.
+    pub(in crate::read) fn results(&self) -> Vec<Raw<'a>> {
+        self.find(&LISTS_OF_RESULTS, |layer, key| layer.get(key)?.items()).unwrap_or_default()
+    }
+
+    /// Returns the id of a call or a result. `ElevenLabs` writes that of a call as that of a request.
+    pub(in crate::read) fn call_id(&self) -> Option<Cow<'a, str>> {
+        let of_request =
+            || self.get(&["params_as_json", "result_value"]).and_then(|_| self.ident(&["request_id"]));
+        self.ident(&CALL_IDS).or_else(of_request)
     }
 
     /// Returns the text of a message, without the blocks in it.

@@ -14,6 +14,8 @@ pub(in crate::read) enum What {
     Step,
     /// A call with its result, in a log that records calls only once they are done.
     Done,
+    /// The last step of an agent: its thought and its final message.
+    Finish,
     /// The beginning of a run.
     Start,
 }

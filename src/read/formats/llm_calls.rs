@@ -3,11 +3,12 @@
 //! so a run is read from the last request of a conversation and its response.
 
 use super::chat::Form;
+use super::chat_content;
 use super::chat_element::Element;
 use super::chat_messages::{Conversation, SKIPPED};
 use super::gemini_contents::Contents;
 use super::prelude::*;
-use super::{llm_code, llm_stream};
+use super::{llm_code, llm_messages, llm_stream};
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
@@ -42,6 +43,8 @@ struct Exchange<'a> {
     /// The run to which the log assigns it. Other runs may repeat its messages.
     run: Option<Cow<'a, str>>,
     model: Option<Cow<'a, str>>,
+    /// The error that the log has for a request without a response.
+    error: Option<Raw<'a>>,
 }
 
 /// The body of a request or response, which may be logged as a string.
@@ -71,6 +74,10 @@ impl<'a> Body<'a> {
         }
     }
 
+    fn member(&self, key: &str) -> Option<Raw<'_>> {
+        self.json().member(key).filter(|value| value.kind() != Kind::Null)
+    }
+
     /// Returns the messages of a request, the items of a Responses request, or the contents of a Gemini request.
     /// The form returned with contents is a placeholder: `give` reads contents separately.
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
@@ -79,6 +86,12 @@ impl<'a> Body<'a> {
         let messages = ["fncall_messages", "messages"].into_iter().find_map(list);
         let messages = messages.map(|messages| (messages, Form::Messages));
         let messages = messages.or_else(|| list("input").map(|items| (items, Form::Items)));
+        // The input of the Responses API may be a text.
+        let text = || {
+            self.member("input")
+                .filter(|input| input.kind() == Kind::String && self.member("model").is_some())
+        };
+        let messages = messages.or_else(|| Some((vec![text()?], Form::Items)));
         messages.or_else(|| self.contents().map(|contents| (contents, Form::Items)))
     }
 
@@ -93,7 +106,16 @@ impl<'a> Exchange<'a> {
     /// Makes an exchange, or returns `None` if the request has no messages.
     fn new(request: Body<'a>, response: Option<Body<'a>>) -> Option<Self> {
         let length = request.messages()?.0.len();
-        Some(Self { request, length, response, is_whole: false, id: None, run: None, model: None })
+        Some(Self {
+            request,
+            length,
+            response,
+            is_whole: false,
+            id: None,
+            run: None,
+            model: None,
+            error: None,
+        })
     }
 
     fn of(members: &Members<'a>) -> Option<Self> {
@@ -101,14 +123,15 @@ impl<'a> Exchange<'a> {
             return Self::of_step(members);
         }
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
-        let (request, response, is_whole) = match (object("request"), object("input")) {
-            (Some(request), _) => (request, members.get("response"), false),
-            // If the output has messages too, these are the states of a graph before and after a run.
-            (None, Some(input)) => {
-                (input, object("output").filter(|output| output.member("messages").is_none()), true)
-            }
-            (None, None) => return Self::flat(members),
-        };
+        let (request, response, is_whole) =
+            match (object("request").or_else(|| object("payload")), object("input")) {
+                (Some(request), _) => (request, members.get("response"), false),
+                // If the output has messages too, these are the states of a graph before and after a run.
+                (None, Some(input)) => {
+                    (input, object("output").filter(|output| output.member("messages").is_none()), true)
+                }
+                (None, None) => return Self::flat(members),
+            };
         // A request that failed has an error instead of a response.
         let has_failed = || members.present("error").is_some() && request.member("body").is_some();
         let has_outcome = members.has("response") || has_failed();
@@ -117,7 +140,12 @@ impl<'a> Exchange<'a> {
         }
         let response = response.filter(|response| response.kind() != Kind::Null).map(Body::of);
         let id = ["session_id", "conversation_id", "task_id"].iter().find_map(|key| members.name(key));
-        Some(Self { is_whole, id, ..Self::new(Body::of(request), response)? })
+        Some(Self {
+            is_whole,
+            id,
+            error: members.present("error"),
+            ..Self::new(Body::of(request), response)?
+        })
     }
 
     /// Returns an exchange in OpenHands' form: the members of the request and the response are in one object.
@@ -143,7 +171,7 @@ impl<'a> Exchange<'a> {
         let request = Body::Text(format!(r#"{{"messages":{prompt}}}"#));
         let output = step.present("output").map(Body::of);
         // Streamed output has its texts and calls in separate lists, which are joined into one message.
-        let response = output.map(|output| match spoken_in_parts(output.json()) {
+        let response = output.map(|output| match llm_messages::spoken_in_parts(output.json()) {
             Some(message) => Body::Text(message),
             None => output,
         });
@@ -151,15 +179,37 @@ impl<'a> Exchange<'a> {
         Some(Self { id: run.clone(), run, model, ..Self::new(request, response)? })
     }
 
-    /// Returns the [`key`] of each message in the request.
+    /// Returns the [`llm_messages::key`] of each message in the request.
     fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
-        messages.into_iter().map(key).collect()
+        messages.into_iter().map(llm_messages::key).collect()
     }
 
     /// Returns the messages or items of the response.
     fn spoken(&self) -> Vec<Raw<'_>> {
-        self.response.as_ref().map(|response| spoken(response.json())).unwrap_or_default()
+        self.response.as_ref().map(|response| llm_messages::spoken(response.json())).unwrap_or_default()
+    }
+
+    /// Returns the error of a request that failed.
+    fn failure(&self) -> Option<TextCow<'_>> {
+        let error = self.response.as_ref().and_then(|response| response.member("error")).or(self.error)?;
+        words::text(error.member("message").unwrap_or(error))
+    }
+
+    /// Returns true if the API keeps what came before the request, so that it has only what is new.
+    fn is_continuation(&self) -> bool {
+        ["previous_response_id", "conversation"].iter().any(|key| self.request.member(key).is_some())
+    }
+
+    /// Returns true if the request continues the response of another.
+    fn continues(&self, before: &Self) -> bool {
+        let is_same = |this: Option<Raw<'_>>, other: Option<Raw<'_>>| {
+            let id = |value: Raw<'_>| common::ident(value.member("id").unwrap_or(value)).map(Cow::into_owned);
+            this.and_then(id).is_some_and(|this| Some(this) == other.and_then(id))
+        };
+        let response = before.response.as_ref().and_then(|response| response.member("id"));
+        is_same(self.request.member("previous_response_id"), response)
+            || is_same(self.request.member("conversation"), before.request.member("conversation"))
     }
 
     fn model(&self) -> Option<Cow<'_, str>> {
@@ -167,47 +217,6 @@ impl<'a> Exchange<'a> {
         let model = self.response.as_ref().and_then(model).or_else(|| model(&self.request)).map(Cow::Owned);
         model.or_else(|| self.model.clone())
     }
-}
-
-/// Returns a key that identifies a message. Ignores cache marks, which clients change, and reasoning, which they
-/// may omit.
-fn key(message: Raw<'_>) -> String {
-    let role = message.member("role").and_then(Raw::string);
-    let mut key = role.map_or("assistant".into(), Cow::into_owned);
-    let mut add = |object: Raw<'_>, name: &str| {
-        if let Some(value) = object.member(name) {
-            key.push('\n');
-            key.push_str(&if name == "input" { input(value) } else { value.spelling() });
-        }
-    };
-    match message.member("content").or_else(|| message.member("parts")).and_then(Raw::items) {
-        Some(parts) => {
-            for part in parts {
-                if part.member("type").and_then(Raw::string).as_deref() == Some("reasoning") {
-                    continue;
-                }
-                for name in ["text", "id", "tool_use_id", "functionCall", "functionResponse"] {
-                    add(part, name);
-                }
-                if part.member("toolCallId").is_some() {
-                    for name in ["toolCallId", "toolName", "input", "output"] {
-                        add(part, name);
-                    }
-                }
-            }
-        }
-        None => add(message, "content"),
-    }
-    for name in ["tool_calls", "tool_call_id", "call_id"] {
-        add(message, name);
-    }
-    key
-}
-
-/// Returns the input of a call as canonical JSON. A response has it as a string, and later requests as an object.
-fn input(value: Raw<'_>) -> Cow<'_, str> {
-    let text = value.string().unwrap_or_else(|| value.spelling());
-    wire::canonical(text.as_bytes()).into()
 }
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
@@ -221,6 +230,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     for exchange in &exchanges {
         let keys = exchange.keys();
         let is_same_run = |one: &Exchanges<'_, '_>| one.last().is_some_and(|last| last.run == exchange.run);
+        let follows = |one: &&mut Exchanges<'_, '_>| one.last().is_some_and(|last| exchange.continues(last));
+        if exchange.is_continuation()
+            && let Some(one) = conversations.iter_mut().rfind(follows)
+        {
+            one.keys = keys;
+            one.parts.push(vec![exchange]);
+            continue;
+        }
         let continued = |one: &Exchanges<'_, '_>| is_same_run(one) && keys.starts_with(&one.keys);
         let mut open = conversations.iter().rposition(continued);
         let mut known = 0;
@@ -234,26 +251,27 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         match open.and_then(|place| conversations.get_mut(place)) {
             Some(open) => {
                 open.keys = keys;
-                open.requests.push(exchange);
+                open.parts.last_mut().into_iter().for_each(|part| part.push(exchange));
             }
-            None => conversations.push(Exchanges { keys, requests: vec![exchange], known }),
+            None => conversations.push(Exchanges { keys, parts: vec![vec![exchange]], known }),
         }
     }
-    conversations.iter().try_for_each(|one| give(&one.requests, one.known, runs))
+    conversations.iter().try_for_each(|one| give(one, runs))
 }
 
 /// The requests of one conversation.
 struct Exchanges<'e, 'a> {
     /// The keys of the messages of the last request.
     keys: Vec<String>,
-    requests: Vec<&'e Exchange<'a>>,
+    /// The requests. Those of a part repeat its messages; those of the next part only continue them.
+    parts: Vec<Vec<&'e Exchange<'a>>>,
     /// Number of messages at the start that belong to an earlier run.
     known: usize,
 }
 
 impl<'e, 'a> Exchanges<'e, 'a> {
     fn last(&self) -> Option<&'e Exchange<'a>> {
-        self.requests.last().copied()
+        self.parts.last()?.last().copied()
     }
 }
 
@@ -263,39 +281,47 @@ fn repeated(conversations: &[Exchanges<'_, '_>], keys: &[String]) -> Option<(usi
     let places = conversations.iter().enumerate();
     let before = places.filter(|(_, one)| keys.len() > one.keys.len() && keys.starts_with(&one.keys));
     let (place, one) = before.max_by_key(|(_, one)| one.keys.len())?;
-    let spoken: Vec<_> = one.last()?.spoken().into_iter().map(key).collect();
+    let spoken: Vec<_> = one.last()?.spoken().into_iter().map(llm_messages::key).collect();
     let is_answered = keys.get(one.keys.len()..).is_some_and(|later| later.starts_with(&spoken));
     Some((place, one.keys.len() + if is_answered { spoken.len() } else { 0 }))
 }
 
 /// Emits the requests of one conversation as a run.
-fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<()> {
-    let (Some(first), Some(last)) = (exchanges.first(), exchanges.last()) else { return Ok(()) };
+fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
+    let (Some(first), Some(last)) = (one.parts.first().and_then(|part| part.first()), one.last()) else {
+        return Ok(());
+    };
     let Some((messages, form)) = last.request.messages() else { return Ok(()) };
-    let at = |place| exchanges.iter().find(|exchange| exchange.length == place);
+    let response = last.spoken();
+    let failure = last.failure().filter(|_| response.is_empty());
     let metadata = Metadata {
         id: last.id.as_deref().map(str::to_owned),
         model: last.model().map(|model| model.as_ref().into()),
+        termination: failure.is_some().then(|| "error".to_owned()),
         ..Metadata::default()
     };
     if let Some(contents) = last.request.contents() {
         let mut run = Contents::of_request(&Members::from(last.request.json()));
         for (place, content) in contents.into_iter().enumerate() {
-            let response = at(place).and_then(|exchange| exchange.response.as_ref());
+            let exchange = one.parts.iter().flatten().find(|exchange| exchange.length == place);
+            let response = exchange.and_then(|exchange| exchange.response.as_ref());
             run.add_said(content, response.map(Body::json));
         }
         if let Some(response) = &last.response {
             run.response(&Members::from(response.json()));
         }
-        run.run.metadata.id = metadata.id;
-        run.run.give(runs);
+        let mut run = run.run;
+        run.turn(None);
+        run.say(Actor::Environment, failure);
+        run.metadata.id = metadata.id;
+        run.metadata.termination = run.metadata.termination.or(metadata.termination);
+        run.give(runs);
         return Ok(());
     }
-    let response = last.spoken();
-    let is_lost = response.is_empty() && last.response.is_some();
+    let is_lost = response.is_empty() && last.response.is_some() && failure.is_none();
     runs.pass_over("last responses without a message", u64::from(is_lost));
-    let prompt = if last.is_whole { first.length } else { known };
-    let (examples, said) = messages.split_at_checked(prompt).unwrap_or((&messages, &[]));
+    let mut known = if last.is_whole { first.length } else { one.known };
+    let (examples, said) = messages.split_at_checked(known).unwrap_or((&messages, &[]));
     let examples = if last.is_whole { examples } else { &[] };
     if last.is_whole
         && let Some(mut run) = llm_code::run(examples, said, &response)
@@ -313,27 +339,50 @@ fn give(exchanges: &[&Exchange<'_>], known: usize, runs: &mut Runs<'_>) -> Read<
     for example in examples {
         llm_code::prompt(*example, &mut conversation.assembler);
     }
-    let mut others = 0;
-    for (place, message) in (prompt..).zip(said) {
-        // The response to an earlier request begins where that request ended.
-        if let Some(exchange) = at(place) {
-            conversation.of_one_response(usage(exchange));
-        }
-        others += u64::from(!add(*message, &mut conversation)?);
+    for part in &one.parts {
+        let others = converse(part, std::mem::take(&mut known), &mut conversation)?;
+        runs.pass_over(SKIPPED, others);
     }
-    conversation.of_one_response(usage(last));
-    for message in response {
-        others += u64::from(!add(message, &mut conversation)?);
+    if let Some(failure) = failure {
+        let turn = conversation.end_turn();
+        conversation.assembler.message(Actor::Environment, turn, failure);
     }
-    runs.pass_over(SKIPPED, others);
     conversation.give(runs);
     Ok(())
+}
+
+/// Adds the messages of requests that repeat each other, but for the first `known`, and the last response. Returns the
+/// number of elements that do not have the expected form.
+fn converse<'e>(
+    exchanges: &[&'e Exchange<'_>],
+    known: usize,
+    conversation: &mut Conversation<'e>,
+) -> Read<u64> {
+    let Some(last) = exchanges.last() else { return Ok(0) };
+    let messages = last.request.messages().map(|(messages, _)| messages).unwrap_or_default();
+    let mut others = 0;
+    for (place, message) in messages.into_iter().enumerate().skip(known) {
+        // The response to an earlier request begins where that request ended.
+        if let Some(exchange) = exchanges.iter().find(|exchange| exchange.length == place) {
+            conversation.of_one_response(usage(exchange));
+        }
+        others += u64::from(!add(message, conversation)?);
+    }
+    conversation.of_one_response(usage(last));
+    for message in last.spoken() {
+        others += u64::from(!add(message, conversation)?);
+    }
+    Ok(others)
 }
 
 /// Adds a message, or returns false if it does not have the expected form. A message without a role is the model's.
 fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> Read<bool> {
     let mut element = Element::default();
-    element.read(&mut message.json())?;
+    if message.kind() == Kind::String {
+        (element.role, element.content) = (Some("user".into()), Some(chat_content::Body::Value(message)));
+    } else {
+        element.read(&mut message.json())?;
+    }
     if element.role.is_none() && element.item.is_none() {
         element.role = Some("assistant".into());
     }
@@ -342,32 +391,4 @@ fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> Read<bool> 
 
 fn usage(exchange: &Exchange<'_>) -> Option<crate::trace::Usage> {
     exchange.response.as_ref()?.json().member("usage").and_then(tokens::usage)
-}
-
-/// Returns the message of a response that has its texts and calls in separate lists.
-fn spoken_in_parts(response: Raw<'_>) -> Option<String> {
-    let parts = |key| response.member(key).and_then(Raw::items);
-    let text =
-        |part: Raw<'_>| Some(format!(r#"{{"type":"text","text":{}}}"#, part.member("text")?.spelling()));
-    let texts = parts("textParts")?.into_iter().filter_map(text);
-    let calls = parts("toolCalls").unwrap_or_default().into_iter().map(|call| call.spelling().into_owned());
-    let content: Vec<_> = texts.chain(calls).collect();
-    let usage = response.member("usage").map_or("null".into(), Raw::spelling);
-    Some(format!(r#"{{"content":[{}],"usage":{usage}}}"#, content.join(",")))
-}
-
-/// Returns the messages or items of a response.
-fn spoken(response: Raw<'_>) -> Vec<Raw<'_>> {
-    let choice = response
-        .member("choices")
-        .and_then(Raw::items)
-        .and_then(|choices| choices.first()?.member("message"));
-    if let Some(message) = choice.or_else(|| response.member("message")) {
-        return vec![message];
-    }
-    if let Some(items) = response.member("output").and_then(Raw::items) {
-        return items;
-    }
-    let is_message = ["content", "tool_calls"].iter().any(|key| response.member(key).is_some());
-    if is_message { vec![response] } else { Vec::new() }
 }

@@ -91,7 +91,8 @@ fn give(around: &Members<'_>, history: &[Raw<'_>], runs: &mut Runs<'_>) {
     let label = |key: &&str| Some(((*key).to_owned(), around.ident(key)?.into_owned()));
     run.metadata.id = around.ident("question_ID").map(Cow::into_owned);
     run.metadata.labels = labels.iter().filter_map(label).collect();
-    run.reward = around.flag("is_correct").map(|is_correct| f64::from(u8::from(is_correct)));
+    let is_correct = ["is_correct", "is_corrected"].iter().find_map(|key| around.flag(key));
+    run.reward = is_correct.map(|is_correct| f64::from(u8::from(is_correct)));
     run.give(runs);
 }
 

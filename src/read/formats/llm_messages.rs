@@ -1,0 +1,79 @@
+//! Messages in logs of model requests: those of a response, and keys by which requests that repeat them are matched.
+
+use super::prelude::*;
+
+/// Returns a key that identifies a message. Ignores cache marks, which clients change, and reasoning, which they
+/// may omit.
+pub(super) fn key(message: Raw<'_>) -> String {
+    if message.kind() == Kind::String {
+        return format!("user\n{}", message.spelling());
+    }
+    let role = message.member("role").and_then(Raw::string);
+    let mut key = role.map_or("assistant".into(), Cow::into_owned);
+    let mut add = |object: Raw<'_>, name: &str| {
+        if let Some(value) = object.member(name) {
+            key.push('\n');
+            key.push_str(&if name == "input" { input(value) } else { value.spelling() });
+        }
+    };
+    match message.member("content").or_else(|| message.member("parts")).and_then(Raw::items) {
+        Some(parts) => {
+            for part in parts {
+                if part.member("type").and_then(Raw::string).as_deref() == Some("reasoning") {
+                    continue;
+                }
+                for name in
+                    ["text", "id", "tool_use_id", "functionCall", "functionResponse", "toolUse", "toolResult"]
+                {
+                    add(part, name);
+                }
+                if part.member("toolCallId").is_some() {
+                    for name in ["toolCallId", "toolName", "input", "output"] {
+                        add(part, name);
+                    }
+                }
+            }
+        }
+        None => add(message, "content"),
+    }
+    for name in ["tool_calls", "tool_call_id", "call_id"] {
+        add(message, name);
+    }
+    key
+}
+
+/// Returns the input of a call as canonical JSON. A response has it as a string, and later requests as an object.
+fn input(value: Raw<'_>) -> Cow<'_, str> {
+    let text = value.string().unwrap_or_else(|| value.spelling());
+    wire::canonical(text.as_bytes()).into()
+}
+
+/// Returns the message of a response that has its texts and calls in separate lists.
+pub(super) fn spoken_in_parts(response: Raw<'_>) -> Option<String> {
+    let parts = |key| response.member(key).and_then(Raw::items);
+    let text =
+        |part: Raw<'_>| Some(format!(r#"{{"type":"text","text":{}}}"#, part.member("text")?.spelling()));
+    let texts = parts("textParts")?.into_iter().filter_map(text);
+    let calls = parts("toolCalls").unwrap_or_default().into_iter().map(|call| call.spelling().into_owned());
+    let content: Vec<_> = texts.chain(calls).collect();
+    let usage = response.member("usage").map_or("null".into(), Raw::spelling);
+    Some(format!(r#"{{"content":[{}],"usage":{usage}}}"#, content.join(",")))
+}
+
+/// Returns the messages or items of a response.
+pub(super) fn spoken(response: Raw<'_>) -> Vec<Raw<'_>> {
+    let choice = response
+        .member("choices")
+        .and_then(Raw::items)
+        .and_then(|choices| choices.first()?.member("message"));
+    // Bedrock's Converse has an output with one message.
+    let inner = || response.member("output")?.member("message");
+    if let Some(message) = choice.or_else(|| response.member("message")).or_else(inner) {
+        return vec![message];
+    }
+    if let Some(items) = response.member("output").and_then(Raw::items) {
+        return items;
+    }
+    let is_message = ["content", "tool_calls"].iter().any(|key| response.member(key).is_some());
+    if is_message { vec![response] } else { Vec::new() }
+}
