@@ -2,9 +2,8 @@
 //! most tools use. An event may lie inside other objects, and the content of a message may hold calls and
 //! results.
 
-use super::events_object::{
-    ANSWERS, ARGUMENTS, CALL_IDS, ERRORS, Event, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, What, holds_answers,
-};
+use super::events_answer::{ANSWERS, ERRORS, OUTPUTS_OF_STEPS};
+use super::events_object::{ARGUMENTS, CALL_IDS, Event, LISTS_OF_CALLS, What, holds_answers};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -207,9 +206,12 @@ impl<'a> Run<'a> {
     /// Adds a call with its result.
     fn done(&mut self, event: &Event<'a>) {
         self.recording.turn(event.time());
-        let number = self.recording.call(event.ident(&CALL_IDS), event.name(), event.get(&ARGUMENTS));
-        let (observed, outcome) = event.answer();
-        self.recording.answer_call(number, observed, outcome);
+        let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["action"]));
+        let number = self.recording.call(event.ident(&CALL_IDS), event.name(), arguments);
+        match event.answer() {
+            (None, outcome) => self.recording.answer_in_part(number, outcome),
+            (observed, outcome) => self.recording.answer_call(number, observed, outcome),
+        }
     }
 
     fn call(&mut self, event: &Event<'a>) {

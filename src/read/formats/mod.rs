@@ -44,6 +44,7 @@ pub(super) mod crewai;
 pub(super) mod crush;
 pub(super) mod cursor;
 pub(super) mod events;
+mod events_answer;
 pub(super) mod events_object;
 mod events_what;
 pub(super) mod gemini_cli;
