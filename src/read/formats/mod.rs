@@ -6,6 +6,7 @@
 pub(super) mod acp;
 pub(super) mod activities;
 pub(super) mod adk;
+pub(super) mod ag_ui;
 pub(super) mod agent_data;
 pub(super) mod agentdojo;
 pub(super) mod agentv;
@@ -142,6 +143,7 @@ super::format::formats! {
         "Crush and early OpenCode messages: rows of their database, in a list, lines, or under \
          `messages`";
     Acp => acp, "acp", "messages of the Agent Client Protocol (ACP)";
+    AgUi => ag_ui, "ag-ui", "events of the Agent User Interaction Protocol (AG-UI)";
     Smolagents => smolagents, "smolagents", "smolagents steps";
     BrowserUse => browser_use, "browser-use", "browser-use histories";
     AutoGen => autogen, "autogen", "messages, events and saved states of AutoGen since 0.4";
