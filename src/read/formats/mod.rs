@@ -57,6 +57,7 @@ pub(super) mod inspect;
 pub(super) mod inspect_archive;
 pub(super) mod inspect_events;
 pub(super) mod intercode;
+pub(super) mod junie;
 pub(super) mod kimi;
 pub(super) mod kiro;
 pub(super) mod langchain;
@@ -72,6 +73,7 @@ pub(super) mod mini_swe_agent;
 pub(super) mod minimax;
 pub(super) mod mlflow;
 pub(super) mod moatless;
+pub(super) mod muse;
 pub(super) mod native;
 pub(super) mod openai_agents;
 pub(super) mod opencode;
@@ -132,6 +134,8 @@ super::format::formats! {
     CopilotThread => copilot_thread, "copilot-thread", "threads of Copilot on github.com";
     KimiCli => kimi, "kimi-cli", "Kimi CLI and Kimi Code sessions: `wire.jsonl` or `context.jsonl`";
     KiroCli => kiro, "kiro-cli", "Kiro CLI sessions";
+    Junie => junie, "junie", "Junie sessions (events.jsonl)";
+    Muse => muse, "muse", "Muse Code sessions";
     GeminiStream => gemini_stream, "gemini-stream", "output of `gemini --output-format stream-json`";
     Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit";
     GeminiContents => gemini_contents, "gemini-contents",
