@@ -165,17 +165,16 @@ pub(super) fn complete_lines<'w>(window: &'w Window<'_>) -> (impl Iterator<Item 
     (lines(bytes.get(..end).unwrap_or_default(), true, 0), end)
 }
 
-/// Returns the non-blank lines from an offset on, without indentation. A last line without a line feed is included
-/// only if the input is `whole`.
+/// Returns the non-blank lines from an offset on, without indentation and without the `data:` of server-sent events.
+/// A last line without a line feed is included only if the input is `whole`.
 pub(super) fn lines(bytes: &[u8], whole: bool, from: usize) -> impl Iterator<Item = Raw<'_>> {
     let ends = memchr::memchr_iter(b'\n', bytes.get(from..).unwrap_or_default());
     let ends = ends.map(move |end| from + end).chain(whole.then_some(bytes.len()));
     let mut start = from;
     ends.filter_map(move |end| {
-        let line = bytes.get(start..end).unwrap_or_default();
-        let indent = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        let at = start + indent;
+        let line = bytes.get(start..end).unwrap_or_default().trim_ascii_start();
+        let line = line.strip_prefix(b"data:").map_or(line, <[u8]>::trim_ascii_start);
         start = end + 1;
-        (indent < line.len()).then(|| Raw::over(bytes.get(..end).unwrap_or_default(), at))
+        (!line.is_empty()).then(|| Raw::over(bytes.get(..end).unwrap_or_default(), end - line.len()))
     })
 }

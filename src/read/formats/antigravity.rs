@@ -20,9 +20,12 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("antigravity");
-    let mut open = Vec::new();
+    let (mut open, mut tasks) = (Vec::new(), Tasks::default());
     for step in steps_in_order(document, &mut run) {
-        read_step(&step, &mut run, &mut open);
+        read_step(&step, &mut run, &mut open, &mut tasks);
+    }
+    for (call, observation) in tasks.into_values() {
+        run.answer_call(call, observation, RUNNING);
     }
     run.give(runs);
 }
@@ -44,7 +47,17 @@ fn steps_in_order<'a>(document: &Document<'a>, run: &mut Recording<'_>) -> Vec<M
 /// An unanswered call of the last planner step, with its tool.
 type Open<'a> = (CallNumber, Cow<'a, str>);
 
-fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Open<'a>>) {
+/// Calls that run in the background, with their first answers, by the id of their task.
+type Tasks<'a> = TextMap<String, (CallNumber, Option<TextCow<'a>>)>;
+
+const RUNNING: Outcome = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
+
+fn read_step<'a>(
+    step: &Members<'a>,
+    run: &mut Recording<'a>,
+    open: &mut Vec<Open<'a>>,
+    tasks: &mut Tasks<'a>,
+) {
     run.turn(step.time("created_at"));
     run.model(step.name("model"));
     run.spent(step.get("usage").or_else(|| step.get("usage_metadata")).and_then(tokens::usage));
@@ -82,7 +95,19 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Ope
             run.answer_call(call, text(error.or(content)), Outcome::flag(true));
         }
         (Some("ERROR_MESSAGE"), _) => run.say(Actor::Environment, text(error.or(content))),
-        (Some("SYSTEM_MESSAGE"), _) | (Some(_), Some("SYSTEM")) => run.say(Actor::System, text(content)),
+        (Some("SYSTEM_MESSAGE"), _) | (Some(_), Some("SYSTEM")) => {
+            let text = text(content);
+            // A later message has the result of a command in the background.
+            let task =
+                text.as_ref().and_then(|text| word_after(text, "Task id \"", "\" finished with result:"));
+            match task.and_then(|task| tasks.remove(&task)) {
+                Some((call, _)) => {
+                    let failed = text.as_ref().is_some_and(failed);
+                    run.answer_call(call, text, Outcome::exit_code(failed));
+                }
+                None => run.say(Actor::System, text),
+            }
+        }
         (Some(kind), Some("MODEL")) => {
             open.extend(calls(step, run));
             let observation = error.or(content).and_then(words::result);
@@ -90,14 +115,20 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Ope
                 _ if error.is_some() => Outcome::flag(true),
                 Some("ERROR") if observation.as_ref().is_some_and(is_refused) => Outcome::REFUSED,
                 Some("ERROR") => Outcome::flag(true),
-                Some("RUNNING") => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
+                Some("RUNNING") => RUNNING,
                 _ if observation.as_ref().is_some_and(failed) => Outcome::exit_code(true),
                 None => Outcome::UNMARKED,
                 Some(_) => Outcome::flag(false),
             };
             let own = open.iter().position(|(_, tool)| type_of(tool, kind) == Some(kind));
             let place = own.or_else(|| open.iter().position(|(_, tool)| type_of(tool, kind).is_none()));
-            run.answer_to(place.map(|place| open.remove(place).0), outcome.answer(observation.into()));
+            let call = place.map(|place| open.remove(place).0);
+            let task = observation.as_ref().filter(|_| outcome == RUNNING);
+            let task = task.and_then(|text| word_after(text, "background task with task id: ", "\n"));
+            match call.zip(task) {
+                Some((call, task)) => _ = tasks.insert(task, (call, observation)),
+                None => run.answer_to(call, outcome.answer(observation.into())),
+            }
         }
         _ => run.pass_over("steps of other types", 1),
     }
@@ -106,6 +137,12 @@ fn read_step<'a>(step: &Members<'a>, run: &mut Recording<'a>, open: &mut Vec<Ope
 /// Returns true if an answer says that the user refused the call.
 fn is_refused(answer: &TextCow<'_>) -> bool {
     answer.text().head(300).contains("Encountered error in step execution: user denied permission for ")
+}
+
+/// Returns the text between two others near the beginning of an answer or a message.
+fn word_after(text: &TextCow<'_>, before: &str, after: &str) -> Option<String> {
+    let text = text.text().head(1000);
+    Some(text.split_once(before)?.1.split_once(after)?.0.to_owned())
 }
 
 fn calls<'a>(step: &Members<'a>, run: &mut Recording<'a>) -> Vec<Open<'a>> {

@@ -27,6 +27,8 @@ const EVENT: Mark = All(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("claude-managed");
+    // Calls that the user refused. A result that says the same follows.
+    let mut refused = TextSet::default();
     for outer in objects(document, &["events", "data"]) {
         // The event inside a client's wrapper.
         let event = outer.within("raw");
@@ -53,6 +55,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         let content = event.get("content");
         match kind {
             _ if is_call => _ = run.call(id("id"), event.name("name"), event.get("input")),
+            Some("user.define_outcome") => run.say(Actor::User, event.text("description")),
             Some("user.message") => run.say(Actor::User, text(content)),
             Some("system.message") => run.say(Actor::System, text(content)),
             Some("agent.message") => run.say(Actor::Agent, text(content)),
@@ -65,11 +68,14 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let call =
                     id("tool_use_id").or_else(|| id("mcp_tool_use_id")).or_else(|| id("custom_tool_use_id"));
                 let outcome = Outcome::of_flag(event.flag("is_error"));
-                run.answer(call, None, content.and_then(words::result), outcome);
+                if !call.as_ref().is_some_and(|call| refused.contains(call)) {
+                    run.answer(call, None, content.and_then(words::result), outcome);
+                }
             }
             Some("user.tool_confirmation") if event.name("result").as_deref() == Some("deny") => {
                 let observed = event.result("deny_message");
                 run.answer(id("tool_use_id"), None, observed, Outcome::REFUSED);
+                refused.extend(id("tool_use_id"));
             }
             Some("span.model_request_end") => run.spent(event.usage("model_usage")),
             Some("session.error") => run.say(Actor::Environment, event.result("error")),

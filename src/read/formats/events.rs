@@ -225,9 +225,12 @@ impl<'a> Run<'a> {
     /// Adds a call with its result.
     fn done(&mut self, event: &Event<'a>) {
         self.recording.turn(event.time());
-        let number = self.recording.call(event.call_id(), event.name(), event.get(&ARGUMENTS));
-        let (observed, outcome) = event.answer();
-        self.recording.answer_call(number, observed, outcome);
+        let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["action"]));
+        let number = self.recording.call(event.call_id(), event.name(), arguments);
+        match event.answer() {
+            (None, outcome) => self.recording.answer_in_part(number, outcome),
+            (observed, outcome) => self.recording.answer_call(number, observed, outcome),
+        }
     }
 
     fn call(&mut self, event: &Event<'a>) {

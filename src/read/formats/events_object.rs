@@ -1,12 +1,11 @@
 //! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
 use super::events_keys::{
-    ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
-    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, TASKS,
+    ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, FINISHED, INNER, LISTS_OF_CALLS, LISTS_OF_RESULTS, NAMES,
+    NAMES_OF_STEPS, OUTPUTS, RESULT_KEYS, SESSIONS, TASKS,
 };
 pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
-use crate::read::call_outcome::is_printed_error;
 
 /// A step without a type: a tool with its input or observation, or an action with its input or with what the
 /// agent observed.
@@ -66,7 +65,7 @@ pub(in crate::read) struct Event<'a> {
     /// The keys of the inner layers in the layers that enclose them.
     path: Vec<&'static str>,
     /// The tool, if the key of the call names it.
-    tool: Option<String>,
+    pub(super) tool: Option<String>,
     pub(in crate::read) what: Option<What>,
 }
 
@@ -132,6 +131,18 @@ impl<'a> Event<'a> {
         if what.is_none() && layers.iter().any(holds_answers) {
             what = Some(What::Message(Actor::Agent));
         }
+        let says = |key: &str, words: &[&str]| {
+            layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
+        };
+        if says("operationType", &["Reasoning"]) {
+            what = None;
+        } else if what == Some(What::Message(Actor::User))
+            // Grok Build and Factory Droid mark what their harness adds.
+            && (says("visibility", &["llm_only", "user_only"])
+                || layers.iter().any(|layer| layer.name("synthetic_reason").is_some()))
+        {
+            what = Some(What::Message(Actor::Environment));
+        }
         let mut event = Self { layers, path, tool, what };
         if event.what == Some(What::Call) && event.name().is_none() && !event.calls().is_empty() {
             event.what = Some(What::Message(Actor::Agent));
@@ -140,7 +151,7 @@ impl<'a> Event<'a> {
     }
 
     /// Reads the value of the first of these keys that has one, from the innermost object outwards.
-    fn find<T>(&self, keys: &[&str], read: impl Fn(&Members<'a>, &str) -> Option<T>) -> Option<T> {
+    pub(super) fn find<T>(&self, keys: &[&str], read: impl Fn(&Members<'a>, &str) -> Option<T>) -> Option<T> {
         self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| read(layer, key)))
     }
 
@@ -199,10 +210,6 @@ impl<'a> Event<'a> {
     pub(in crate::read) fn sidechain(&self) -> Option<Cow<'a, str>> {
         let is_one = self.layers.iter().any(|layer| layer.flag("isSidechain") == Some(true));
         is_one.then(|| self.ident(&["agentId"]).unwrap_or("sidechain".into()))
-    }
-
-    fn flag(&self, keys: &[&str]) -> Option<bool> {
-        self.get(keys).and_then(Raw::boolean)
     }
 
     pub(in crate::read) fn calls(&self) -> Vec<Raw<'a>> {
@@ -289,57 +296,5 @@ impl<'a> Event<'a> {
                     || self.blocks().iter().any(|block| block.what == Some(What::Result))
             }
         }
-    }
-
-    /// Returns the text of a result and its outcome.
-    pub(in crate::read) fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
-        let error = self.get(&ERRORS).filter(|error| error.boolean().is_none());
-        let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
-        let output = self
-            .get(outputs)
-            .or_else(|| self.get(&["preview"]))
-            .filter(|output| error.is_none() || output.kind() != Kind::Object);
-        let is_text = |output: &Raw<'a>| {
-            output.member("type").and_then(common::name).is_some_and(|kind| kind == "text")
-        };
-        let text = output.filter(is_text).and_then(words::text);
-        let observed = text.or_else(|| output.or(error).and_then(words::result));
-        let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
-        // Cursor's CLI puts the result under a word for its outcome, such as `success`.
-        let cursor = self.tool.as_ref().map(|_| members(output));
-        let said = cursor.as_ref().and_then(|output| output.iter().next());
-        let code = self
-            .get(&["exit_code", "exitCode"])
-            .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
-            .or_else(|| said?.1.member("exitCode"));
-        let status = self.find(&["status"], Members::name);
-        let status = status.map(|status| status.to_ascii_lowercase());
-        // If the action is a string, `success` next to it is the outcome of the task, not of the call.
-        let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };
-        let failed = self
-            .flag(&["is_error", "isError", "error"])
-            .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
-            .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
-            .or_else(|| error.is_some().then_some(true))
-            .or_else(|| said.map(|(word, _)| word != "success"))
-            .or_else(|| match status.as_deref()? {
-                "error" | "failed" | "failure" | "invalid_request" => Some(true),
-                "success" | "ok" => Some(false),
-                _ => None,
-            });
-        let outcome = match (failed, code.and_then(is_failure_code)) {
-            _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
-            (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
-            (Some(true), _) => Outcome::flag(true),
-            (_, Some(failed)) => Outcome::exit_code(failed),
-            (Some(false), None) => Outcome::flag(false),
-            (None, None) => match &observed {
-                Some(text) => {
-                    Outcome::by_text(text.text().starts_with("Error:") || is_printed_error(text.text()))
-                }
-                None => Outcome::UNMARKED,
-            },
-        };
-        (observed, outcome)
     }
 }

@@ -47,7 +47,6 @@ impl What {
             | "mcp_tool_call"
             | "mcp_tool_use"
             | "server_tool_use"
-            | "backend_tool_call"
             | "tool_invocation"
             | "tool_call_invocation"
             | "pre_tool_use"
@@ -58,6 +57,7 @@ impl What {
             | "tool_execution_start"
             | "tool_called"
             | "on_tool_start" => Self::Call,
+            "backend_tool_call" => Self::Done,
             "tool_result"
             | "tool_response"
             | "tool_output"

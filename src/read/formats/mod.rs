@@ -6,6 +6,7 @@
 pub(super) mod acp;
 pub(super) mod activities;
 pub(super) mod adk;
+pub(super) mod ag_ui;
 pub(super) mod agent_data;
 pub(super) mod agentdojo;
 pub(super) mod agentv;
@@ -44,6 +45,7 @@ pub(super) mod crewai;
 pub(super) mod crush;
 pub(super) mod cursor;
 pub(super) mod events;
+mod events_answer;
 pub(super) mod events_keys;
 pub(super) mod events_object;
 mod events_what;
@@ -56,6 +58,7 @@ pub(super) mod inspect;
 pub(super) mod inspect_archive;
 pub(super) mod inspect_events;
 pub(super) mod intercode;
+pub(super) mod junie;
 pub(super) mod kimi;
 pub(super) mod kiro;
 pub(super) mod langchain;
@@ -72,6 +75,7 @@ pub(super) mod mini_swe_agent;
 pub(super) mod minimax;
 pub(super) mod mlflow;
 pub(super) mod moatless;
+pub(super) mod muse;
 pub(super) mod native;
 pub(super) mod openai_agents;
 pub(super) mod opencode;
@@ -132,6 +136,8 @@ super::format::formats! {
     CopilotThread => copilot_thread, "copilot-thread", "threads of Copilot on github.com";
     KimiCli => kimi, "kimi-cli", "Kimi CLI and Kimi Code sessions: `wire.jsonl` or `context.jsonl`";
     KiroCli => kiro, "kiro-cli", "Kiro CLI sessions";
+    Junie => junie, "junie", "Junie sessions (events.jsonl)";
+    Muse => muse, "muse", "Muse Code sessions";
     GeminiStream => gemini_stream, "gemini-stream", "output of `gemini --output-format stream-json`";
     Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit";
     GeminiContents => gemini_contents, "gemini-contents",
@@ -143,6 +149,7 @@ super::format::formats! {
         "Crush and early OpenCode messages: rows of their database, in a list, lines, or under \
          `messages`";
     Acp => acp, "acp", "messages of the Agent Client Protocol (ACP)";
+    AgUi => ag_ui, "ag-ui", "events of the Agent User Interaction Protocol (AG-UI)";
     Smolagents => smolagents, "smolagents", "smolagents steps";
     BrowserUse => browser_use, "browser-use", "browser-use histories";
     AutoGen => autogen, "autogen", "messages, events and saved states of AutoGen since 0.4";

@@ -64,12 +64,24 @@ fn segments<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
 }
 
 fn call<'a>(used: &Members<'a>, run: &mut Recording<'a>) {
-    run.call(used.name("id"), used.name("name"), used.get("input"));
+    // Since 0.3.0, the input may be in an object that says how it is encoded.
+    let input = used.object("input");
+    let inner = input.get("value").filter(|_| input.name("type").as_deref() == Some("json"));
+    run.call(used.name("id"), used.name("name"), inner.or_else(|| used.get("input")));
 }
 
 fn answer<'a>(id: Option<Cow<'a, str>>, result: &Members<'a>, run: &mut Recording<'a>) {
     let content = result.get("content");
-    let text = content.and_then(|content| content.member("Text")).or(content).and_then(words::result);
-    let outcome = Outcome::of_flag(result.flag("is_error"));
+    let texts = |part: Raw<'a>| part.member("Text").and_then(words::result);
+    let parts = content.map_or_else(Vec::new, |content| content.items().unwrap_or_else(|| vec![content]));
+    let text = wire::joined(parts.into_iter().filter_map(texts).collect());
+    let text = text.or_else(|| content.and_then(words::result));
+    let is_canceled = |text: &TextCow<'_>| text.text().head(64) == "Tool canceled by user";
+    let outcome = match result.flag("is_error") {
+        Some(true) if text.as_ref().is_some_and(is_canceled) => {
+            Outcome::unknown(UnknownReason::Interrupted, Provenance::Text)
+        }
+        failed => Outcome::of_flag(failed),
+    };
     run.answer(id, result.name("tool_name").as_ref(), text, outcome);
 }
