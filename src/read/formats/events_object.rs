@@ -1,9 +1,10 @@
 //! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
 use super::events::ASKED;
+use super::events_what::STEP;
 pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
-use crate::read::call_outcome::is_printed_error;
+use crate::read::call_outcome::{have_failed, is_printed_error};
 
 /// Keys of objects that hold the rest of an event.
 const INNER: [&str; 17] = [
@@ -82,44 +83,6 @@ const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thre
 /// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
 const TASKS: [&str; 4] = ["task_id", "episode_id", "mission_id", "ticket_id"];
 
-/// A step without a type: a tool with its input or observation, or an action with its input or with what the
-/// agent observed.
-const STEP: Mark = Any(&[
-    All(&[
-        Any(&[
-            Is(Kind::String, &["tool"]),
-            Is(Kind::String, &["tool_name"]),
-            Is(Kind::String, &["toolName"]),
-        ]),
-        Any(&[
-            Has(&["args"]),
-            Has(&["arguments"]),
-            Has(&["input"]),
-            Has(&["tool_input"]),
-            Has(&["tool_args"]),
-            Has(&["parameters"]),
-            Has(&["params"]),
-            Has(&["observation"]),
-        ]),
-    ]),
-    All(&[
-        Any(&[
-            Is(Kind::String, &["action", "action_input"]),
-            Is(Kind::String, &["action", "thought", "observation"]),
-            Is(Kind::String, &["action_type", "observation"]),
-            Is(Kind::String, &["action_taken", "next_observation"]),
-            All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
-            All(&[Is(Kind::String, &["action_type"]), Any(&[Has(&["action_input"]), Has(&["action_args"])])]),
-            All(&[
-                In("action", &Any(&[Has(&["name"]), Has(&["tool"])])),
-                Any(&[Has(&["observation"]), Has(&["next_obs"])]),
-            ]),
-        ]),
-        // Steps of SWE-agent, which are read only in its own documents.
-        Not(&Has(&["response"])),
-    ]),
-]);
-
 /// Returns true if an object has a list of calls, one of them with its answer.
 pub(in crate::read) fn holds_answers(object: &Members<'_>) -> bool {
     let is_answered = |call: &Members<'_>| {
@@ -183,7 +146,10 @@ impl<'a> Event<'a> {
             let named = ["hook_event_name", "type", "$type", "kind", "event", "event_type", "role", "from"]
                 .into_iter()
                 .filter_map(|key| layer.name(key));
-            named.chain(layer.object("role").name("value"))
+            // Hooks of Cline.
+            let hook =
+                layer.name("hookName").map(|hook| if hook == "agent_end" { "agent".into() } else { hook });
+            named.chain(layer.object("role").name("value")).chain(hook)
         });
         let of_action =
             |word: Cow<'_, str>| What::of(&word).filter(|what| matches!(what, What::Call | What::Result));
@@ -278,7 +244,12 @@ impl<'a> Event<'a> {
 
     /// Returns the text of a message, without the blocks in it.
     pub(in crate::read) fn text(&self) -> Option<TextCow<'a>> {
+        let of_hook = || {
+            let texts = [("userPromptSubmit", "prompt"), ("turn", "outputText")];
+            texts.iter().find_map(|(key, text)| self.get(&[key])?.member(text).and_then(words::text))
+        };
         self.find(&["content", "text", "parts", "contents", "message", "prompt"], Members::text)
+            .or_else(of_hook)
     }
 
     /// Returns the parts of the content that are calls or results.
@@ -375,6 +346,7 @@ impl<'a> Event<'a> {
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
+            .or_else(|| output.and_then(have_failed))
             .or_else(|| error.is_some().then_some(true))
             .or_else(|| said.map(|(word, _)| word != "success"))
             .or_else(|| match status.as_deref()? {
