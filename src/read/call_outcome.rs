@@ -143,6 +143,15 @@ pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
         Number::Float(_) => code.integer().map(|code| code != 0),
     }
 }
+
+/// Returns whether a call failed whose results, in a list, all have the same flag `success`, as Cline writes them.
+pub(super) fn have_failed(results: Raw<'_>) -> Option<bool> {
+    let results = results.items()?.into_iter();
+    let mut flags = results.map(|result| result.member("success").and_then(Raw::boolean));
+    let first = flags.next()??;
+    flags.all(|flag| flag == Some(first)).then_some(!first)
+}
+
 /// For an AI SDK output of type `kind`, returns the key of its content and whether the call failed.
 pub(super) fn typed_output(kind: &str) -> Option<(&'static str, bool)> {
     Some(match kind {

@@ -104,18 +104,22 @@ enum Stored {
     Part(String),
 }
 
-/// Returns the `storage` directory of a store and the role of the file in it.
+/// Returns the directory of a store and the role of the file in it.
 fn stored(path: &Path) -> Option<(PathBuf, Stored)> {
     let stem = name(path).strip_suffix(".json")?;
-    let root = path.ancestors().find(|folder| name(folder) == "storage")?.to_path_buf();
     let [folder, two, three] = [1, 2, 3].map(|levels| name(above(path, levels)));
-    let stored = match stem.get(..4)? {
-        "ses_" if two == "session" || folder == "info" => Stored::Session(stem.to_owned()),
-        "msg_" if two == "message" => Stored::Message(folder.to_owned()),
-        "prt_" if two == "part" || three == "part" => Stored::Part(folder.to_owned()),
+    let (levels, stored) = match stem.get(..4)? {
+        "ses_" if two == "session" => (3, Stored::Session(stem.to_owned())),
+        "msg_" if two == "message" => (3, Stored::Message(folder.to_owned())),
+        // A copy of one session.
+        "msg_" if folder == "message" => (2, Stored::Message(two.to_owned())),
+        "prt_" if two == "part" => (3, Stored::Part(folder.to_owned())),
+        "prt_" if three == "part" => (4, Stored::Part(folder.to_owned())),
         _ => return None,
     };
-    Some((root, stored))
+    // Early versions keep all files under `session`.
+    let root = above(path, levels);
+    Some((if name(root) == "session" { above(root, 1) } else { root }.to_path_buf(), stored))
 }
 
 /// Combines the files of each composed run into one input and keeps all others. Returns inputs sorted by path.
@@ -153,8 +157,10 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
         }
     }
     rest.retain(|path, _| !used.contains(path));
-    for store in stores.into_values() {
-        rest.extend(store.join().into_iter().map(|file| (file.path.clone(), file)));
+    for (root, store) in stores {
+        let is_store = name(&root) == "storage" || !store.parts.is_empty();
+        let files = if is_store { store.join() } else { store.files() };
+        rest.extend(files.into_iter().map(|file| (file.path.clone(), file)));
     }
     rest.into_values().collect()
 }
@@ -200,7 +206,7 @@ impl Store {
     /// order. Sessions without messages and parts without a message stay files of their own.
     fn join(mut self) -> Vec<FoundFile> {
         let mut joined = Vec::new();
-        for (id, messages) in self.messages {
+        for (id, messages) in std::mem::take(&mut self.messages) {
             let text = |text: &str| Part::Text(text.to_owned());
             let (path, info) = if let Some(session) = self.sessions.remove(&id) {
                 (session.path.clone(), Part::File(session))
@@ -222,7 +228,12 @@ impl Store {
             all.push(text("]}\n"));
             joined.push(composed(path, all));
         }
-        let lone_parts = self.parts.into_values().flatten();
-        joined.into_iter().chain(self.sessions.into_values()).chain(lone_parts).collect()
+        joined.into_iter().chain(self.files()).collect()
+    }
+
+    /// Returns the files of the store, each as an input of its own.
+    fn files(self) -> Vec<FoundFile> {
+        let lists = self.messages.into_values().chain(self.parts.into_values());
+        self.sessions.into_values().chain(lists.flatten()).collect()
     }
 }

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::prelude::*;
-use crate::read::call_outcome::{broken_off, never_ran, typed_output};
+use crate::read::call_outcome::{broken_off, have_failed, never_ran, typed_output};
 
 /// The value of `content`.
 #[derive(Debug)]
@@ -186,6 +186,11 @@ impl<'a> Part<'a> {
                 let code = || content.member("return_code").and_then(is_failure_code);
                 block.is_error = block.is_error.or(is_error).or_else(code);
                 block.content = words::result(content);
+            }
+            b"content" if value.kind()? == Kind::List => {
+                let items = value.raw()?;
+                block.is_error = block.is_error.or_else(|| have_failed(items));
+                block.content = wire::result(&mut items.json())?;
             }
             b"content" | b"output" | b"result" | b"tool_result" => block.content = wire::result(value)?,
             b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,

@@ -33,6 +33,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     task.run.give(runs);
 }
 
+/// Beginnings of the names of tools whose `content` is what they found, even before the user approves the call.
+const SEARCHES: [&str; 3] = ["searchFiles", "listFiles", "listCodeDefinitionNames"];
+
 struct Task<'a> {
     run: Recording<'a>,
     /// Unanswered calls, with the output printed for them.
@@ -46,6 +49,8 @@ impl<'a> Task<'a> {
     fn message(&mut self, message: &Members<'a>, text: &'a str) {
         let kind = message.name("type").and_then(|kind| message.name(&kind)).unwrap_or_default();
         self.run.turn(message.get("ts").and_then(time::of_milliseconds));
+        // Cline marks a command that needs approval.
+        let text = text.strip_suffix("REQ_APP").filter(|_| kind == "command").unwrap_or(text);
         let json = members(Some(text).filter(|text| text.starts_with('{')).and_then(json));
         let is_call = matches!(&*kind, "tool" | "command" | "use_mcp_server" | "browser_action");
         // A call that was approved may be shown again, which is not a second call.
@@ -61,6 +66,7 @@ impl<'a> Task<'a> {
             "api_req_started" => {
                 let request = json.get("request").and_then(Raw::string).unwrap_or_default();
                 self.results(&request);
+                self.run.metadata.termination = None;
                 let input = ["tokensIn", "cacheReads", "cacheWrites"];
                 self.run.spent(tokens::of_keys(&json, &input, &["tokensOut"], &["cacheReads"]));
             }
@@ -70,7 +76,10 @@ impl<'a> Task<'a> {
                     printed.push(text);
                 }
             }
-            "task" | "user_feedback" => self.run.say(Actor::User, Some(text.into())),
+            "task" | "user_feedback" => {
+                self.run.say(Actor::User, Some(text.into()));
+                self.run.metadata.termination = None;
+            }
             "text" if !self.has_begun => self.run.say(Actor::User, Some(text.into())),
             "text" | "followup" | "completion_result" | "plan_mode_respond" => {
                 let question = json.get("question").or_else(|| json.get("response")).and_then(Raw::string);
@@ -87,6 +96,9 @@ impl<'a> Task<'a> {
             | "mistake_limit_reached"
             | "shell_integration_warning" => {
                 self.run.say(Actor::Environment, Some(text.into()));
+                if kind == "api_req_failed" {
+                    self.run.metadata.termination = Some("api_req_failed".to_owned());
+                }
             }
             "reasoning"
             | "checkpoint_created"
@@ -117,9 +129,12 @@ impl<'a> Task<'a> {
             }
             _ => None,
         };
+        let is_search =
+            name.as_ref().is_some_and(|tool| SEARCHES.iter().any(|search| tool.starts_with(search)));
         let arguments = match json.whole() {
             None => Content::Present(common::sole_text(kind, text)),
             Some(_) if kind == "use_mcp_server" => json.arguments("arguments"),
+            Some(object) if is_search => common::arguments_without(object, |key| key == b"content"),
             Some(object) => common::arguments(object),
         };
         let name = name.unwrap_or_else(|| kind.to_owned().into());

@@ -52,6 +52,14 @@ struct Session<'a> {
     said: Option<u64>,
     /// The outcomes that events state, by call id.
     outcomes: TextMap<Cow<'a, str>, Outcome>,
+    /// The ids of the calls that are answered.
+    answered: TextSet<Cow<'a, str>>,
+    /// The actors whose messages are items.
+    speakers: Vec<Actor>,
+    /// True if the agent said something since its last task.
+    has_said: bool,
+    /// True if a call ran a script, whose own calls are only in events.
+    has_scripts: bool,
     /// The positions of the calls, by id.
     calls: TextMap<Cow<'a, str>, usize>,
 }
@@ -59,7 +67,20 @@ struct Session<'a> {
 /// A step that waits.
 enum Step<'a> {
     Whole(Entry<'a>),
-    Output { turn: u64, id: Option<Cow<'a, str>>, output: Option<Raw<'a>> },
+    Output {
+        turn: u64,
+        id: Option<Cow<'a, str>>,
+        output: Option<Raw<'a>>,
+    },
+    /// A message in an event, which is a copy if the actor's messages are items.
+    Told {
+        actor: Actor,
+        turn: u64,
+        text: TextCow<'a>,
+        time: Option<u64>,
+    },
+    /// The end of a call, in an event. It counts unless the output is an item.
+    Ended(Box<Call<'a>>, Option<TextCow<'a>>),
 }
 
 impl<'a> session::Session<'a> for Session<'a> {
@@ -89,8 +110,31 @@ impl<'a> Session<'a> {
                     let stated = id.as_ref().and_then(|id| self.outcomes.get(id)).copied();
                     self.run.steps.answer(turn, id, chat_items::answer(output, stated, false));
                 }
+                Step::Told { actor, .. } if self.speakers.contains(&actor) => {
+                    self.run.pass_over(COPIES, 1);
+                }
+                Step::Told { actor, turn, text, time } => {
+                    self.run.steps.put(Entry::Message { actor, turn, text, time });
+                }
+                Step::Ended(call, output) => self.end_call(*call, output),
             }
         }
+    }
+
+    /// Adds the answer that an event records to its call. Without an item, the event is the call as well, unless a
+    /// script made it.
+    fn end_call(&mut self, call: Call<'a>, output: Option<TextCow<'a>>) {
+        let Some(id) = call.id.clone().filter(|id| !self.answered.contains(id)) else { return };
+        let stated = self.outcomes.get(&id).copied().unwrap_or(Outcome::UNMARKED);
+        let answer = stated.answer(output.into());
+        if self.calls.contains_key(&id) {
+            self.run.steps.answer(call.turn, Some(id.clone()), answer);
+        } else if self.has_scripts {
+            return self.run.pass_over("events of calls of scripts", 1);
+        } else {
+            self.run.steps.put(Entry::Call(call, Some(answer), None));
+        }
+        self.answered.insert(id);
     }
 
     fn line(&mut self, line: &Members<'a>) {
@@ -115,7 +159,7 @@ impl<'a> Session<'a> {
                 self.run.pass_over("items of other types", u64::from(!is_read));
             }
             Some("event_msg") => {
-                let is_read = self.event(&payload).is_some();
+                let is_read = self.event(&payload, line.time("timestamp")).is_some();
                 self.run.pass_over("events of other types", u64::from(!is_read));
             }
             Some("compacted") => self.run.pass_over("lines with copied history", 1),
@@ -148,15 +192,17 @@ impl<'a> Session<'a> {
                     Some("user") => Actor::User,
                     _ => Actor::System,
                 };
-                let is_own = actor == Actor::Agent;
-                let turn = if is_own { self.model_turn() } else { self.others_turn() };
-                self.said = if is_own { Some(turn) } else { self.said };
+                if !self.speakers.contains(&actor) {
+                    self.speakers.push(actor);
+                }
+                let turn = self.turn_of(actor);
                 let message = text.map(|text| Entry::Message { actor, turn, text, time: time() });
                 self.steps.extend(message.map(Step::Whole));
             }
             ("reasoning", _) => _ = self.model_turn(),
             (_, Some(Item::Output)) => {
                 let turn = self.others_turn();
+                self.answered.extend(id());
                 self.steps.push_back(Step::Output { turn, id: id(), output: item.present("output") });
             }
             (_, Some(kind)) => {
@@ -167,6 +213,8 @@ impl<'a> Session<'a> {
                 let status = item.name("status");
                 let (call, answer) =
                     kind.call(id(), item.name("name"), status.as_deref(), |key| item.present(key));
+                self.answered.extend(id().filter(|_| answer.is_some()));
+                self.has_scripts |= kind == Item::Custom && call.name == "exec";
                 let call = Call { turn, time: time(), ..call };
                 self.steps.push_back(Step::Whole(Entry::Call(call, answer, None)));
             }
@@ -192,26 +240,70 @@ impl<'a> Session<'a> {
         self.next
     }
 
+    /// Returns the turn of a message.
+    fn turn_of(&mut self, actor: Actor) -> u64 {
+        if actor != Actor::Agent {
+            return self.others_turn();
+        }
+        let turn = self.model_turn();
+        (self.said, self.has_said) = (Some(turn), true);
+        turn
+    }
+
     /// Reads an event. `None` if its type is unknown or a needed member is missing.
-    fn event(&mut self, event: &Members<'a>) -> Option<()> {
+    fn event(&mut self, event: &Members<'a>, time: Option<u64>) -> Option<()> {
         match &*event.name("type")? {
             kind @ ("task_complete" | "turn_aborted") => {
                 self.run.metadata.termination = Some(kind.to_owned());
+                if !std::mem::take(&mut self.has_said) && !self.speakers.contains(&Actor::Agent) {
+                    self.told(Actor::Agent, event.message("last_agent_message"), time);
+                }
             }
             "token_count" => self.tokens(event.object("info").usage("last_token_usage")?),
-            "patch_apply_end" => {
-                let failed = !event.flag("success")?;
-                self.outcomes.insert(event.name("call_id")?, Outcome::flag(failed));
+            kind @ ("exec_command_end" | "patch_apply_end" | "mcp_tool_call_end") => {
+                self.ended(kind, event, time)?;
             }
-            "mcp_tool_call_end" => {
-                let failed = mcp_failed(&event.object("result"))?;
-                self.outcomes.insert(event.name("call_id")?, Outcome::flag(failed));
-            }
-            "exec_command_end" => self.exit(event.name("call_id")?, event),
-            "agent_message" | "user_message" | "agent_reasoning" => {
-                self.run.pass_over("events that are copies of items", 1);
+            "user_message" => self.told(Actor::User, event.message("message"), time),
+            "agent_message" => self.told(Actor::Agent, event.message("message"), time),
+            "agent_reasoning" => self.run.pass_over(COPIES, 1),
+            "error" => {
+                let text = event.message("message")?;
+                let turn = self.others_turn();
+                let message = Entry::Message { actor: Actor::Environment, turn, text, time };
+                self.steps.push_back(Step::Whole(message));
             }
             _ => return None,
+        }
+        Some(())
+    }
+
+    /// Adds a message that an event records, unless it is known to be the copy of an item.
+    fn told(&mut self, actor: Actor, text: Option<TextCow<'a>>, time: Option<u64>) {
+        if self.speakers.contains(&actor) {
+            return self.run.pass_over(COPIES, 1);
+        }
+        let turn = self.turn_of(actor);
+        self.steps.extend(text.map(|text| Step::Told { actor, turn, text, time }));
+    }
+
+    /// Reads the end of a call. `None` if it has no id.
+    fn ended(&mut self, kind: &str, event: &Members<'a>, time: Option<u64>) -> Option<()> {
+        let id = event.name("call_id")?;
+        let failed = match kind {
+            "patch_apply_end" => event.flag("success").map(|is_ok| !is_ok),
+            _ => mcp_failed(&event.object("result")),
+        };
+        self.outcomes.extend(failed.map(|failed| (id.clone(), Outcome::flag(failed))));
+        if kind == "exec_command_end" {
+            self.exit(id.clone(), event);
+        }
+        if !self.answered.contains(&id)
+            && let Some((call, output)) = ended_call(kind, event)
+        {
+            let is_own = !self.calls.contains_key(&id) && !self.has_scripts;
+            let turn = if is_own { self.model_turn() } else { self.next };
+            let call = Call { id: Some(id), turn, time, ..call };
+            self.steps.push_back(Step::Ended(Box::new(call), output));
         }
         Some(())
     }
@@ -250,6 +342,34 @@ impl<'a> Session<'a> {
             _ => None,
         }
     }
+}
+
+const COPIES: &str = "events that are copies of items";
+
+/// Returns the call that an event ends, with its output. `None` if the event does not describe it.
+fn ended_call<'a>(kind: &str, event: &Members<'a>) -> Option<(Call<'a>, Option<TextCow<'a>>)> {
+    let (name, arguments) = match kind {
+        "exec_command_end" => {
+            ("exec_command".into(), wire::sole_argument("cmd", Some(event.present("command")?)))
+        }
+        "patch_apply_end" => {
+            ("apply_patch".into(), wire::sole_argument("changes", Some(event.present("changes")?)))
+        }
+        _ => {
+            let invocation = Members::from(event.present("invocation")?);
+            let [server, tool] = ["server", "tool"].map(|key| invocation.name(key).unwrap_or_default());
+            (Cow::Owned(format!("{server}/{tool}")), invocation.arguments("arguments"))
+        }
+    };
+    let mut call = Call::new(0, None, name).with(arguments);
+    if event.name("source").as_deref() == Some("user_shell") {
+        call.actor = Actor::User;
+    }
+    let result = event.object("result");
+    let answered = result.object("Ok").get("content").or_else(|| result.get("Err"));
+    let printed = || wire::joined(["stdout", "stderr"].iter().filter_map(|key| event.text(key)).collect());
+    let output = event.string("aggregated_output").or_else(|| answered.and_then(words::result));
+    Some((call, output.or_else(printed)))
 }
 
 /// Returns whether an MCP call failed: `{Err}`, or `{Ok: {is_error}}`.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::copilot_chat_log::{self as log, arguments, is_true, parts, short, shown, told};
+use super::copilot_chat_log::{self as log, arguments, call_id, is_true, parts, short, shown, told};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -43,7 +43,7 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
         let mut calls = self::request(&request, &mut main);
         add_shown(&mut calls, &request, &mut main);
         for part in parts(&request, true) {
-            let of_call = part.name("toolCallId").and_then(|id| calls.get(&id).copied());
+            let of_call = call_id(&part).and_then(|id| calls.get(&id).copied());
             let helper = part.name("subAgentInvocationId");
             let agent = match helper {
                 Some(helper) if of_call.is_none() => helpers
@@ -106,8 +106,7 @@ fn request<'a>(request: &Members<'a>, run: &mut Recording<'a>) -> Calls<'a> {
 /// that is not displayed under its own id.
 fn add_shown<'a>(calls: &mut Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>) {
     let own = parts(request, true).filter(|part| !part.has("subAgentInvocationId"));
-    let shown: Vec<_> =
-        own.filter_map(|part| Some((part.name("toolCallId")?, part.name("toolId")?))).collect();
+    let shown: Vec<_> = own.filter_map(|part| Some((call_id(&part)?, part.name("toolId")?))).collect();
     let is_hidden = |id: &Cow<'_, str>| shown.iter().all(|(other, _)| other != id);
     let mut hidden: Vec<_> =
         calls.iter().filter(|(id, _)| is_hidden(id)).map(|(_, number)| *number).collect();
@@ -166,7 +165,7 @@ fn invocation<'a>(part: &Members<'a>, known: Option<CallNumber>, run: &mut Recor
 /// Assigns the results of a request to its calls.
 fn answer<'a>(calls: &Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>) {
     let result = request.object("result");
-    let of_call = |part: Members<'a>| Some((*calls.get(&part.name("toolCallId")?)?, shown(&part)?));
+    let of_call = |part: Members<'a>| Some((*calls.get(&call_id(&part)?)?, shown(&part)?));
     let mut shown: BTreeMap<_, _> = parts(request, true).filter_map(of_call).collect();
     for (id, result) in result.object("metadata").object("toolCallResults").iter() {
         let id = short(id);

@@ -24,6 +24,9 @@ pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
             let path = line.get("k").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             match (line.get("kind").and_then(Value::as_u64), value) {
                 (Some(0), Some(chat)) => {
+                    // A later snapshot of the same chat replaces its state.
+                    let id = chat.get("sessionId").cloned();
+                    chats.retain(|other: &Value| other.get("sessionId") != id.as_ref());
                     chats.push(chat);
                     true
                 }
@@ -167,7 +170,12 @@ pub(super) fn parts<'a>(request: &Members<'a>, tools: bool) -> impl Iterator<Ite
     parts.map(Members::from).filter(move |part| is_tool(part) == tools)
 }
 
-/// Strips the suffix by which VS Code makes an id unique. The ids of displayed invocations lack it.
+/// Returns the id of the call that a displayed invocation belongs to.
+pub(super) fn call_id<'a>(part: &Members<'a>) -> Option<Cow<'a, str>> {
+    part.name("toolCallId").map(|id| Cow::Owned(short(&id).to_owned()))
+}
+
+/// Strips the suffix by which VS Code makes an id unique. The ids of displayed invocations may lack it.
 pub(super) fn short(id: &str) -> &str {
     id.split("__vscode-").next().unwrap_or(id)
 }

@@ -89,7 +89,11 @@ impl<'a> Open<'a> {
         agent.model(model);
         agent.time(line.time("timestamp"));
         match &*kind {
-            "user.message" => agent.say(Actor::User, data.message("content")),
+            "user.message" => {
+                let is_notice = data.name("source").as_deref() == Some("system");
+                let actor = if is_notice { Actor::Environment } else { Actor::User };
+                agent.say(actor, data.message("content"));
+            }
             "system.message" => agent.say(Actor::System, data.message("content")),
             "assistant.message" => {
                 agent.say(Actor::Agent, data.message("content"));
@@ -141,7 +145,7 @@ impl<'a> Open<'a> {
     }
 }
 
-/// Returns the answer of an execution. The answer of a command ends with its exit code.
+/// Returns the answer of an execution. The answer of a command ends with its exit code, which may also be next to it.
 fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
     let error = data.present("error");
     let code = error.and_then(|error| error.member("code")).and_then(common::name);
@@ -149,10 +153,13 @@ fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
     let text = result.map(|result| result.member("content").unwrap_or(result));
     let text =
         text.or_else(|| error.map(|error| error.member("message").unwrap_or(error))).and_then(words::result);
+    let metrics = data.object("toolTelemetry").object("metrics");
+    let recorded = data.object("shellExecution").get("exitCode").or_else(|| metrics.get("exit_code"));
+    let recorded = recorded.and_then(is_failure_code);
     let outcome = match data.flag("success") {
         _ if matches!(code.as_deref(), Some("rejected" | "denied")) => Outcome::REFUSED,
         Some(false) => Outcome::flag(true),
-        success => match text.as_ref().and_then(|text| exit_code(text.text())) {
+        success => match recorded.or_else(|| exit_code(text.as_ref()?.text())) {
             Some(failed) => Outcome::exit_code(failed),
             None => success.map_or(Outcome::UNMARKED, |_| Outcome::flag(false)),
         },
@@ -163,6 +170,8 @@ fn answer<'a>(data: &Members<'a>) -> Answer<'a> {
 /// Returns whether the exit code in the last line of a text is not 0. `None` if it has none.
 fn exit_code(text: Text<'_>) -> Option<bool> {
     let text = text.to_str();
-    let last = common::trim(&text).rsplit('\n').next()?;
-    words::exit_line(last.strip_suffix('>')?, "<exited with exit code ")
+    let last = common::trim(&text).rsplit('\n').next()?.strip_suffix('>')?;
+    let (of_shell, code) = last.rsplit_once(" with exit code ")?;
+    let is_known = of_shell == "<exited" || of_shell.starts_with("<shellId: ");
+    words::exit_line(code, "").filter(|_| is_known)
 }

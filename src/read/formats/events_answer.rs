@@ -4,7 +4,7 @@ use super::events_keys::{ERRORS, OUTPUTS, OUTPUTS_OF_STEPS};
 use super::events_object::Event;
 use super::events_what::What;
 use super::prelude::*;
-use crate::read::call_outcome::{is_printed_error, typed_output};
+use crate::read::call_outcome::{have_failed, is_printed_error, typed_output};
 
 impl<'a> Event<'a> {
     fn flag(&self, keys: &[&str]) -> Option<bool> {
@@ -46,6 +46,7 @@ impl<'a> Event<'a> {
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
+            .or_else(|| output.and_then(have_failed))
             .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))
             .or_else(|| error.is_some().then_some(true))
             .or_else(|| said.map(|(word, _)| word != "success"))

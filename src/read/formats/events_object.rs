@@ -4,46 +4,9 @@ use super::events_keys::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, FINISHED, INNER, LISTS_OF_CALLS, LISTS_OF_RESULTS, NAMES,
     NAMES_OF_STEPS, OUTPUTS, RESULT_KEYS, SESSIONS, TASKS,
 };
+use super::events_what::STEP;
 pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
-
-/// A step without a type: a tool with its input or observation, or an action with its input or with what the
-/// agent observed.
-const STEP: Mark = Any(&[
-    All(&[
-        Any(&[
-            Is(Kind::String, &["tool"]),
-            Is(Kind::String, &["tool_name"]),
-            Is(Kind::String, &["toolName"]),
-        ]),
-        Any(&[
-            Has(&["args"]),
-            Has(&["arguments"]),
-            Has(&["input"]),
-            Has(&["tool_input"]),
-            Has(&["tool_args"]),
-            Has(&["parameters"]),
-            Has(&["params"]),
-            Has(&["observation"]),
-        ]),
-    ]),
-    All(&[
-        Any(&[
-            Is(Kind::String, &["action", "action_input"]),
-            Is(Kind::String, &["action", "thought", "observation"]),
-            Is(Kind::String, &["action_type", "observation"]),
-            Is(Kind::String, &["action_taken", "next_observation"]),
-            All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
-            All(&[Is(Kind::String, &["action_type"]), Any(&[Has(&["action_input"]), Has(&["action_args"])])]),
-            All(&[
-                In("action", &Any(&[Has(&["name"]), Has(&["tool"])])),
-                Any(&[Has(&["observation"]), Has(&["next_obs"])]),
-            ]),
-        ]),
-        // Steps of SWE-agent, which are read only in its own documents.
-        Not(&Has(&["response"])),
-    ]),
-]);
 
 /// Returns true if an object has a list of calls, one of them with its answer.
 pub(in crate::read) fn holds_answers(object: &Members<'_>) -> bool {
@@ -108,7 +71,10 @@ impl<'a> Event<'a> {
             let named = ["hook_event_name", "type", "$type", "kind", "event", "event_type", "role", "from"]
                 .into_iter()
                 .filter_map(|key| layer.name(key));
-            named.chain(layer.object("role").name("value"))
+            // Hooks of Cline.
+            let hook =
+                layer.name("hookName").map(|hook| if hook == "agent_end" { "agent".into() } else { hook });
+            named.chain(layer.object("role").name("value")).chain(hook)
         });
         let of_action =
             |word: Cow<'_, str>| What::of(&word).filter(|what| matches!(what, What::Call | What::Result));
@@ -230,7 +196,12 @@ impl<'a> Event<'a> {
 
     /// Returns the text of a message, without the blocks in it.
     pub(in crate::read) fn text(&self) -> Option<TextCow<'a>> {
+        let of_hook = || {
+            let texts = [("userPromptSubmit", "prompt"), ("turn", "outputText")];
+            texts.iter().find_map(|(key, text)| self.get(&[key])?.member(text).and_then(words::text))
+        };
         self.find(&["content", "text", "parts", "contents", "message", "prompt"], Members::text)
+            .or_else(of_hook)
     }
 
     /// Returns the parts of the content that are calls or results.

@@ -2,6 +2,44 @@
 
 use super::prelude::*;
 
+/// A step without a type: a tool with its input or observation, or an action with its input or with what the
+/// agent observed.
+pub(super) const STEP: Mark = Any(&[
+    All(&[
+        Any(&[
+            Is(Kind::String, &["tool"]),
+            Is(Kind::String, &["tool_name"]),
+            Is(Kind::String, &["toolName"]),
+        ]),
+        Any(&[
+            Has(&["args"]),
+            Has(&["arguments"]),
+            Has(&["input"]),
+            Has(&["tool_input"]),
+            Has(&["tool_args"]),
+            Has(&["parameters"]),
+            Has(&["params"]),
+            Has(&["observation"]),
+        ]),
+    ]),
+    All(&[
+        Any(&[
+            Is(Kind::String, &["action", "action_input"]),
+            Is(Kind::String, &["action", "thought", "observation"]),
+            Is(Kind::String, &["action_type", "observation"]),
+            Is(Kind::String, &["action_taken", "next_observation"]),
+            All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
+            All(&[Is(Kind::String, &["action_type"]), Any(&[Has(&["action_input"]), Has(&["action_args"])])]),
+            All(&[
+                In("action", &Any(&[Has(&["name"]), Has(&["tool"])])),
+                Any(&[Has(&["observation"]), Has(&["next_obs"])]),
+            ]),
+        ]),
+        // Steps of SWE-agent, which are read only in its own documents.
+        Not(&Has(&["response"])),
+    ]),
+]);
+
 /// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum What {
@@ -33,7 +71,9 @@ impl What {
             normal.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
         }
         Some(match &*normal {
-            "user" | "human" | "persona" | "user_prompt_submit" => Self::Message(Actor::User),
+            "user" | "human" | "persona" | "user_prompt_submit" | "prompt_submit" => {
+                Self::Message(Actor::User)
+            }
             "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls" => {
                 Self::Message(Actor::Agent)
             }

@@ -80,6 +80,7 @@ pub(super) mod native;
 pub(super) mod openai_agents;
 pub(super) mod opencode;
 pub(super) mod opencode_events;
+mod opencode_rows;
 pub(super) mod openhands;
 pub(super) mod openhands_output;
 pub(super) mod openhands_sdk;
@@ -120,7 +121,7 @@ super::format::formats! {
     Inspect => inspect, "inspect", "Inspect logs: JSON, or archives (.eval)";
     GeminiCli => gemini_cli, "gemini-cli", "Gemini CLI sessions: a document, or a message per line";
     QwenCode => qwen, "qwen-code", "Qwen Code sessions";
-    OpenCode => opencode, "opencode", "sessions exported by OpenCode";
+    OpenCode => opencode, "opencode", "sessions exported by OpenCode, and rows of its database";
     MiniMax => minimax, "minimax", "MiniMax Agent sessions";
     SweAgent => swe_agent, "swe-agent", "SWE-agent trajectories (.traj)";
     OpenHands => openhands, "openhands",
@@ -128,7 +129,7 @@ super::format::formats! {
     OpenHandsSdk => openhands_sdk, "openhands-sdk",
         "OpenHands Agent SDK event logs: a list, lines, or one event";
     OpenHandsOutput => openhands_output, "openhands-output", "output of OpenHands evaluations (output.jsonl)";
-    Pi => pi, "pi", "pi and OpenClaw sessions, and output of `pi --mode json`";
+    Pi => pi, "pi", "sessions of pi, OpenClaw and Command Code, and output of `pi --mode json`";
     AgentDojo => agentdojo, "agentdojo", "AgentDojo runs";
     CopilotCli => copilot_cli, "copilot-cli", "Copilot CLI event logs";
     CopilotChat => copilot_chat, "copilot-chat", "chats of Copilot in VS Code";

@@ -1,9 +1,11 @@
 //! Sessions exported by OpenCode: one document of messages and their parts. A tool part is a call with its
-//! result. In dumps of its store, the facts about a message are in the message itself instead of in `info`.
+//! result. In dumps of its store, the facts about a message are in the message itself instead of in `info`. Rows of its
+//! database are in `opencode_rows`.
 
 use memchr::memmem::Finder;
 use std::sync::LazyLock;
 
+use super::opencode_rows;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -23,12 +25,38 @@ pub(in crate::read) const FORMAT: Definition = Definition {
                 ]),
             ),
         ])),
+        Shape::Object(LONE_CALL),
+        Shape::Object(opencode_rows::TABLES),
+        Shape::Items(Any(&[opencode_rows::MESSAGE, In("row", &opencode_rows::MESSAGE)])),
     ],
-    reader: Reader::Object(read),
+    reader: Reader::Document(read),
 };
 
-fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
+/// A tool part without its session.
+const LONE_CALL: Mark = All(&[
+    Says("id", &["prt_*"]),
+    Says("type", &["tool"]),
+    Is(Kind::String, &["tool", "callID"]),
+    In("state", &Has(&["status"])),
+]);
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+    match document {
+        Document::Object(members) if opencode_rows::TABLES.fits(members) => {
+            opencode_rows::tables(members, runs);
+        }
+        Document::Object(members) => session(members, runs),
+        document => opencode_rows::messages(document.items(), runs),
+    }
+}
+
+fn session(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("opencode");
+    if LONE_CALL.fits(members) {
+        run.metadata.id = members.name("sessionID").map(Cow::into_owned);
+        Part(members.clone()).call(&mut run);
+        return run.give(runs);
+    }
     let session = members.object(if members.has("info") { "info" } else { "session" });
     run.metadata.id = session.name("id").map(Cow::into_owned);
     run.metadata.parent = session.name("parentID").or_else(|| session.name("parent_id")).map(Cow::into_owned);
@@ -110,7 +138,9 @@ impl<'a> Part<'a> {
         let time = state.object("time");
         let [start, end] = ["start", "end"].map(|key| time.get(key).and_then(time::of_milliseconds));
         run.time(start);
-        let call = run.call(self.0.name("callID"), self.0.name("tool"), state.get("input"));
+        // OpenCode 2 has other keys, also in the state.
+        let [id, tool] = if self.0.has("tool") { ["callID", "tool"] } else { ["id", "name"] };
+        let call = run.call(self.0.name(id), self.0.name(tool), state.get("input"));
         run.lasted(call, start, end);
         if let Some(answer) = answer(&state) {
             run.steps.answer_call(call, answer);
@@ -120,7 +150,9 @@ impl<'a> Part<'a> {
 
 /// Returns the answer to a call, or `None` if the call has not ended.
 fn answer<'a>(state: &Members<'a>) -> Option<Answer<'a>> {
-    let observation = state.result("output").or_else(|| state.result("error"));
+    let error = || state.present("error").map(|error| error.member("message").unwrap_or(error));
+    let observation = state.present("output").or_else(error).or_else(|| state.get("content"));
+    let observation = observation.and_then(words::result);
     let exit = state.object("metadata").get("exit").and_then(is_failure_code);
     let outcome = match state.name("status").as_deref()? {
         "completed" => exit.map_or(Outcome::flag(false), Outcome::exit_code),

@@ -1,5 +1,5 @@
-//! pi and OpenClaw sessions, OpenClaw trajectories, and the events of `pi --mode json`: messages with calls and
-//! their results, as JSON lines.
+//! Sessions of pi, OpenClaw and Command Code, OpenClaw trajectories, and the events of `pi --mode json`: messages with
+//! calls and their results, as JSON lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -188,7 +188,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
 /// Returns the calls in a message.
 fn calls<'a>(message: &Members<'a>) -> impl Iterator<Item = Members<'a>> + use<'a> {
     let parts = message.list("content").into_iter().map(Members::from);
-    parts.filter(|part| part.name("type").as_deref() == Some("toolCall"))
+    parts.filter(|part| matches!(part.name("type").as_deref(), Some("toolCall" | "tool_use")))
 }
 
 /// Returns the ids of the calls in a message.
@@ -225,7 +225,10 @@ impl<'a> Branch<'a> {
         let kind = line.name("type").unwrap_or_default();
         let time = line.time("timestamp");
         match &*kind {
-            "message" => self.message(line.get("message"), time),
+            "message" => {
+                self.run.model(line.name("model"));
+                self.message(line.get("message"), time);
+            }
             kind if Some(kind) == whole => {
                 self.message(line.get("message"), time);
                 for message in
@@ -288,7 +291,15 @@ impl<'a> Branch<'a> {
                 }
             }
             Some("bashExecution") => self.command(message),
-            Some("user") => self.run.say(Actor::User, message.message("content")),
+            Some("user") => {
+                self.run.say(Actor::User, message.message("content"));
+                // Command Code puts results into messages of the user.
+                let parts = message.objects("content");
+                for part in parts.filter(|part| part.name("type").as_deref() == Some("tool_result")) {
+                    let answer = answer(part.get("content"), None, part.get("is_error"));
+                    self.run.answer_with(part.name("tool_use_id"), answer);
+                }
+            }
             Some("system") => self.run.say(Actor::System, message.message("content")),
             Some(_) => {
                 let text = message.get("content").or(message.get("summary"));
@@ -310,7 +321,7 @@ impl<'a> Branch<'a> {
             if let Some(id) = &id {
                 *self.called.entry(id.clone()).or_default() += 1;
             }
-            self.run.call(id, call.name("name"), call.get("arguments"));
+            self.run.call(id, call.name("name"), call.first(&["arguments", "input"]));
         }
         self.run.say(Actor::Environment, message.message("errorMessage"));
         self.run.turn(None);
