@@ -64,8 +64,9 @@ pub(super) fn result(record: &TraceRecord, finding: &Finding) -> String {
         },
     });
     // Detectors of other crates are not among the rules of the log.
-    if let Some(index) = ALL.iter().position(|info| info.id == finding.detector) {
-        result["ruleIndex"] = json!(index);
+    let index = ALL.iter().position(|info| info.id == finding.detector);
+    if let Some((result, index)) = result.as_object_mut().zip(index) {
+        result.insert("ruleIndex".to_owned(), json!(index));
     }
     result.to_string()
 }

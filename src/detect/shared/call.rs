@@ -214,7 +214,9 @@ impl Call {
             if parts.is_empty() || is_own {
                 text.clear();
                 append_words(&mut text, line);
-                parts.iter_mut().for_each(|part| part.text = 0..text.len());
+                for part in &mut parts {
+                    part.text = 0..text.len();
+                }
             }
             text.make_ascii_lowercase();
             let does_any = |does: Does| parts.iter().any(|part| part.does == does);
