@@ -1,6 +1,7 @@
 //! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, logs of API proxies
 //! (Gemini's API included), and the steps of the AI SDK's `DevTools`. Each request repeats the messages before it,
-//! so a run is read from the last request of a conversation and its response.
+//! so a run is read from the last request of a conversation and its response. Requests that continue a response that
+//! the API keeps have only what is new; they are joined.
 
 use super::chat::Form;
 use super::chat_content;
@@ -13,8 +14,8 @@ use super::{llm_code, llm_messages, llm_stream};
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Each(Test(
-            "`request` and `response`, or `input` and `output`, the first with `messages` or `contents`; or \
-             `messages` and a `response` with `choices`",
+            "`request` (or `payload`) and `response`, or `input` and `output`, the first with `messages`, `input` or \
+             `contents`; or `messages` and a `response` with `choices`",
             |object| Exchange::of(object).is_some(),
         )),
         Shape::Object(STORE),
