@@ -366,9 +366,9 @@ impl<'a> Event<'a> {
         let code = self
             .get(&["exit_code", "exitCode"])
             .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
-            .or_else(|| said?.1.member("exitCode"));
-        let status = self.find(&["status"], Members::name);
-        let status = status.map(|status| status.to_ascii_lowercase());
+            .or_else(|| said?.1.member("exitCode"))
+            .or_else(|| self.get(&["metadata"])?.member("exit_code"));
+        let status = self.find(&["status"], Members::name).map(|status| status.to_ascii_lowercase());
         // If the action is a string, `success` next to it is the outcome of the task, not of the call.
         let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };
         let failed = self
