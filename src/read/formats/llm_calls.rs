@@ -100,6 +100,10 @@ impl<'a> Exchange<'a> {
         if STEP.fits(members) {
             return Self::of_step(members);
         }
+        // Spans with an input and an output may show tools.
+        if ["parent_span_id", "parentObservationId"].iter().any(|key| members.has(key)) {
+            return None;
+        }
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) = match (object("request"), object("input")) {
             (Some(request), _) => (request, members.get("response"), false),
