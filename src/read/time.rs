@@ -20,6 +20,11 @@ pub(super) fn of_milliseconds(value: Raw<'_>) -> Option<u64> {
     scaled(value, SECOND / 1000)
 }
 
+/// Converts nanoseconds, which may be a float.
+pub(super) fn of_nanoseconds(value: Raw<'_>) -> Option<u64> {
+    scaled(value, 1)
+}
+
 /// Converts a number of units of `unit` nanoseconds, if it is not negative and fits.
 fn scaled(value: Raw<'_>, unit: i128) -> Option<u64> {
     if value.kind() != Kind::Number {

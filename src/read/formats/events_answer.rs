@@ -37,7 +37,8 @@ impl<'a> Event<'a> {
         let code = self
             .get(&["exit_code", "exitCode"])
             .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
-            .or_else(|| said?.1.member("exitCode"));
+            .or_else(|| said?.1.member("exitCode"))
+            .or_else(|| self.get(&["metadata"])?.member("exit_code"));
         let status = self.find(&["status"], Members::name);
         let status = status.map(|status| status.to_ascii_lowercase());
         // If the action is a string, `success` next to it is the outcome of the task, not of the call.

@@ -24,6 +24,9 @@ fn within<'a>(object: &Members<'a>) -> Vec<Raw<'a>> {
     // The update of a node is the only member of its object, under the name of the node.
     let is_update = object.keys().count() == 1;
     let is_state = |key: &str| is_update || matches!(key, "values" | "state" | "output" | "channel_values");
+    // A trace of DeepEval has the output of its agent as well.
+    let is_trace = object.has("agentSpans");
+    let is_state = |key: &str| !is_trace && is_state(key);
     let states = object.iter().filter(|(key, state)| is_state(key) && state.kind() == Kind::Object);
     let inner = states.map(|(_, state)| items(state.member("messages"))).find(|inner| !inner.is_empty());
     inner.unwrap_or_else(|| object.whole().filter(|_| class(object).is_some()).into_iter().collect())

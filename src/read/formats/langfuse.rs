@@ -10,7 +10,9 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 const OBSERVATION: Mark =
     All(&[Is(Kind::String, &["traceId", "startTime", "id"]), Test("`type` in capitals", has_type)]);
-const OBSERVATIONS: Mark = Holds("observations", &OBSERVATION);
+/// An observation in a trace, which may have the id of the trace alone.
+const PART: Mark = All(&[Is(Kind::String, &["startTime", "id"]), Test("`type` in capitals", has_type)]);
+const OBSERVATIONS: Mark = Holds("observations", &PART);
 const DATA: Mark = Holds("data", &OBSERVATION);
 const HOLDER: Mark = Any(&[OBSERVATIONS, DATA]);
 /// The lists of observations: in a trace of the API or next to one, or in a page of results.
@@ -21,8 +23,15 @@ fn has_type(observation: &Members<'_>) -> bool {
     observation.name("type").is_some_and(|kind| kind.bytes().all(is_capital))
 }
 
-/// An observation, with the id of its session.
-type Found<'a> = (Members<'a>, Option<Cow<'a, str>>);
+/// An observation, with the ids of its trace and its session.
+type Found<'a> = (Members<'a>, Context<'a>);
+
+/// What the object that holds observations records about them.
+#[derive(Default, Clone)]
+struct Context<'a> {
+    trace: Option<Cow<'a, str>>,
+    session: Option<Cow<'a, str>>,
+}
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut found = Vec::new();
@@ -30,7 +39,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         if HOLDER.fits(&object) {
             take(&object, &mut found, runs);
         } else if OBSERVATION.fits(&object) {
-            found.push((object, None));
+            found.push((object, Context::default()));
         } else {
             runs.pass_over("items that are not observations", 1);
         }
@@ -39,19 +48,20 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     runs.pass_over("earlier states of an iteration", outdated.len() as u64);
     let is_current = |(observation, _): &&Found<'_>| !outdated.contains(&*id(observation));
     let spans =
-        found.iter().filter(is_current).map(|(observation, session)| span(observation, session.clone()));
+        found.iter().filter(is_current).map(|(observation, context)| span(observation, context.clone()));
     observed::give(spans.collect::<Read<_>>()?, runs);
     Ok(())
 }
 
-/// Collects the observations in an object, each with the id of its session.
+/// Collects the observations in an object.
 fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, runs: &mut Runs<'_>) {
     let trace = members.object("trace");
-    let session = if trace.whole().is_some() { &trace } else { members }.name("sessionId");
+    let trace = if trace.whole().is_some() { &trace } else { members };
+    let context = Context { trace: trace.name("id"), session: trace.name("sessionId") };
     let held = LISTS.iter().find(|(_, list)| list.fits(members));
     let items = held.into_iter().flat_map(|(key, _)| members.objects(key));
-    for item in fitting(&OBSERVATION, items, "items that are not observations", runs) {
-        found.push((item, session.clone()));
+    for item in fitting(&PART, items, "items that are not observations", runs) {
+        found.push((item, context.clone()));
     }
 }
 
@@ -62,6 +72,11 @@ fn id<'a>(observation: &Members<'a>) -> Cow<'a, str> {
 /// A state of an iteration: its start, whether it is a whole update, and its id. The greatest one is current.
 type State<'a> = (Option<u64>, bool, Cow<'a, str>);
 
+/// Returns the event of an agent of `BeeAI` after which an observation is named: `update` for `agent.react.update-3`.
+fn event(name: &str) -> Option<&str> {
+    name.strip_prefix("agent.")?.rsplit_once('-')?.0.rsplit('.').next()
+}
+
 /// Returns the ids of observations that a later one repeats. `BeeAI` records an iteration after each change
 /// (`agent.react.update-3`): the last state has the call with its answer. Observations below an earlier state
 /// repeat the call, so they are outdated too.
@@ -71,8 +86,7 @@ fn outdated<'a>(found: &[Found<'a>]) -> TextSet<Cow<'a, str>> {
     for (observation, _) in found {
         let Some(parent) = observation.name("parentObservationId") else { continue };
         let name = observation.name("name").unwrap_or_default();
-        let event = name.strip_prefix("agent.").and_then(|name| name.rsplit_once('-')?.0.rsplit('.').next());
-        if let Some(event @ ("update" | "partial_update")) = event {
+        if let Some(event @ ("update" | "partial_update")) = event(&name) {
             let state = (observation.time("startTime"), event == "update", id(observation));
             states.entry(parent.clone()).or_default().push(state);
         }
@@ -93,11 +107,12 @@ fn outdated<'a>(found: &[Found<'a>]) -> TextSet<Cow<'a, str>> {
 }
 
 /// Converts an observation to a span. Those sent as OpenTelemetry spans keep their attributes.
-fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Observed<'a>> {
+fn span<'a>(observation: &Members<'a>, context: Context<'a>) -> Read<Observed<'a>> {
     let name = |key: &str| observation.name(key);
     let moment = |key: &str| observation.time(key);
     let parent = name("parentObservationId");
-    let mut span = Observed::new(name("traceId").unwrap_or_default(), name("id").unwrap_or_default(), parent);
+    let trace = name("traceId").or(context.trace).unwrap_or_default();
+    let mut span = Observed::new(trace, id(observation), parent);
     span.name(name("name").unwrap_or_default());
     span.lasted(moment("startTime"), moment("endTime"));
     if name("level").is_some_and(|level| level == "ERROR") {
@@ -109,14 +124,15 @@ fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Ob
     if let Some(attributes) = parsed.and_then(|metadata| metadata.member("attributes")) {
         span.attributes(attributes)?;
     }
-    span.text("openinference.span.kind", kind(name("type").as_deref()).map(Cow::Borrowed));
-    span.text("session.id", session);
+    span.kind(kind(name("type").as_deref()).map(Cow::Borrowed));
+    if name("name").is_some_and(|name| event(&name) == Some("start")) {
+        // It is the start of an iteration, not of another agent.
+        span.kind(Some("CHAIN".into()));
+    }
+    span.text("session.id", context.session);
     span.value("metadata", metadata.filter(|metadata| metadata.kind() == Kind::Object))?;
     if !span.has(&["input.value", "gen_ai.input.messages"]) {
-        let input = observation.get("input");
-        let arguments =
-            input.and_then(|input| sole(input, "input")).filter(|inner| inner.kind() == Kind::Object);
-        span.value("input.value", arguments.or(input))?;
+        span.value("input.value", observation.get("input").map(unwrapped))?;
     }
     if !span.has(&["output.value", "gen_ai.output.messages"]) {
         span.value("output.value", observation.get("output"))?;
@@ -130,6 +146,20 @@ fn span<'a>(observation: &Members<'a>, session: Option<Cow<'a, str>>) -> Read<Ob
     span.count("llm.token_count.prompt", count(["input", "promptTokens"], "inputUsage"));
     span.count("llm.token_count.completion", count(["output", "completionTokens"], "outputUsage"));
     Ok(span)
+}
+
+/// Returns an input without what a framework wraps around it: members named `input`, and the list of the arguments
+/// of a function with one argument, if that is text.
+fn unwrapped(input: Raw<'_>) -> Raw<'_> {
+    let arguments = |value| sole(value, "input").filter(|inner| inner.kind() == Kind::Object);
+    let inner = std::iter::successors(Some(input), |value| arguments(*value)).last().unwrap_or(input);
+    let call = Members::from(inner);
+    let has_others =
+        call.iter().any(|(key, value)| key != "args" && (key != "kwargs" || value.bytes() != b"{}"));
+    match call.list("args")[..] {
+        [only] if only.kind() == Kind::String && !has_others => only,
+        _ => inner,
+    }
 }
 
 /// Returns the span kind for the type of an observation. `None` for other types, such as `SPAN`: attributes

@@ -1,7 +1,7 @@
 //! LangSmith runs: as its SDKs send them (`post` and then `patch`), and exported runs and trees of runs.
 
 use super::langchain;
-use super::otel::observed::{self, Observed, sole};
+use super::otel::observed::{self, Observed, sole, sole_text};
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
@@ -166,15 +166,15 @@ impl<'a> Record<'a> {
             (None, Some("success")) => span.ended(false, None),
             _ => {}
         }
-        span.text("openinference.span.kind", Some(kind.to_ascii_uppercase().into()));
+        span.kind(Some(kind.clone()));
         let extra = self.get("extra");
         let metadata = extra.and_then(|extra| extra.member("metadata"));
         span.value("metadata", metadata)?;
         let (inputs, outputs) = (self.get("inputs"), self.get("outputs"));
         let is_tool = kind == "tool";
-        let of_tool = |value, name| sole(value, name).filter(|_| is_tool).unwrap_or(value);
-        span.value("input.value", inputs.map(|inputs| of_tool(inputs, "input")))?;
-        span.value("output.value", outputs.map(|outputs| of_tool(outputs, "output")))?;
+        let said = |value, name| if is_tool { sole(value, name).unwrap_or(value) } else { sole_text(value) };
+        span.value("input.value", inputs.map(|inputs| said(inputs, "input")))?;
+        span.value("output.value", outputs.map(|outputs| said(outputs, "output")))?;
         if kind == "llm" {
             let model = outputs.and_then(|outputs| outputs.member("model")).and_then(common::name);
             span.text("llm.model_name", model.or_else(|| self.listed_model()));

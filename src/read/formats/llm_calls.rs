@@ -123,6 +123,10 @@ impl<'a> Exchange<'a> {
         if STEP.fits(members) {
             return Self::of_step(members);
         }
+        // Spans with an input and an output may show tools.
+        if ["parent_span_id", "parentObservationId"].iter().any(|key| members.has(key)) {
+            return None;
+        }
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) =
             match (object("request").or_else(|| object("payload")), object("input")) {

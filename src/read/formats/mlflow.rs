@@ -60,7 +60,7 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
         Some(_) => Some("CHAIN"),
         None => None,
     };
-    span.text("openinference.span.kind", kind.map(Cow::Borrowed));
+    span.kind(kind.map(Cow::Borrowed));
     span.text("input.value", attributes.member("mlflow.spanInputs").and_then(text));
     span.text("output.value", attributes.member("mlflow.spanOutputs").and_then(text));
     if let Some(usage) = attributes.member("mlflow.chat.tokenUsage").and_then(text) {

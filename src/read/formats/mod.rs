@@ -20,6 +20,7 @@ pub(super) mod autogen;
 pub(super) mod bedrock;
 pub(super) mod bench_trace;
 pub(super) mod bfcl;
+pub(super) mod braintrust;
 pub(super) mod browser_use;
 pub(super) mod chat;
 pub(super) mod chat_call;
@@ -44,6 +45,8 @@ pub(super) mod copilot_thread;
 pub(super) mod crewai;
 pub(super) mod crush;
 pub(super) mod cursor;
+pub(super) mod datadog;
+pub(super) mod deepeval;
 pub(super) mod events;
 mod events_answer;
 pub(super) mod events_keys;
@@ -84,6 +87,7 @@ mod opencode_rows;
 pub(super) mod openhands;
 pub(super) mod openhands_output;
 pub(super) mod openhands_sdk;
+pub(super) mod opik;
 pub(super) mod osworld;
 pub(super) mod otel;
 pub(super) mod owl;
@@ -192,6 +196,10 @@ super::format::formats! {
     Strands => strands, "strands", "sessions of Strands Agents";
     Moatless => moatless, "moatless", "Moatless trajectories and search trees";
     MlFlow => mlflow, "mlflow", "MLflow traces";
+    Braintrust => braintrust, "braintrust", "Braintrust logs: rows of spans, in a list, lines, or under `events`";
+    Opik => opik, "opik", "spans of Opik: a list, lines, or under `content`";
+    Datadog => datadog, "datadog", "spans of Datadog's LLM Observability, under `data`";
+    DeepEval => deepeval, "deepeval", "test runs and traces of DeepEval";
     Bedrock => bedrock, "bedrock",
         "traces of Amazon Bedrock agents: events in a list, one per line, or under `completion`";
     LlamaIndex => llama_index, "llama-index",

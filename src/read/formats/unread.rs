@@ -4,14 +4,13 @@ use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 
 /// JSON formats, each with the marks of an object: the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 21] = [
+const OF_JSON: [(&str, Mark); 20] = [
     ("agent-eval-harness trials", Has(&["trials", "passRate", "passAtK"])),
     ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
     ("Aider benchmark result", Has(&["testdir", "testcase", "edit_format", "tests_outcomes"])),
     ("AndroidControl episode", Has(&["episode_id", "goal", "accessibility_trees", "step_instructions"])),
     ("asciinema recording", Has(&["version", "width", "height"])),
-    ("Braintrust log", Has(&["span_attributes", "root_span_id", "_xact_id"])),
     ("ChatGPT export", Has(&["mapping", "current_node", "create_time"])),
     ("Cursor chat without bubbles", Has(&["composerId", "fullConversationHeadersOnly"])),
     ("DSPy trajectory", In("trajectory", &Has(&["tool_name_0", "tool_args_0", "observation_0"]))),

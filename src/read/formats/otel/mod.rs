@@ -37,7 +37,8 @@ pub(crate) use pool::SpanPool;
 
 pub(in crate::read) const FORMAT: Definition = Definition {
     signature: &[signature::Shape::Document(
-        "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id",
+        "`resourceSpans`, `resourceLogs` or `batches`, `data` with spans, or rows with a trace id and a span id, also \
+         under `raw_otel_json`",
         decode::claims,
     )],
     reader: Reader::MayBeEmpty(read),

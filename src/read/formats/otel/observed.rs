@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::model::{Code, Collection, Data, Key, Span, Value, id};
+use super::infer::kinds::{Kind as SpanKind, kind};
+use super::model::{Attr, Code, Collection, Data, Key, Span, Value, id};
 use crate::json::{Kind, Raw, Read};
 use crate::read::members::Members;
 use crate::read::runs::Runs;
@@ -45,6 +46,11 @@ impl<'a> Observed<'a> {
         Ok(())
     }
 
+    /// Sets the kind: `LLM`, `TOOL` or `AGENT`, in any case. Any other text makes a chain.
+    pub(in crate::read) fn kind(&mut self, kind: Option<Cow<'a, str>>) {
+        self.text("openinference.span.kind", kind);
+    }
+
     pub(in crate::read) fn text(&mut self, name: &'static str, text: Option<Cow<'a, str>>) {
         if let Some(text) = text {
             self.0.attributes.push_named(Cow::Borrowed(name), Value::text(text));
@@ -80,11 +86,40 @@ pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
     for Observed(span) in spans {
         collection.push_span(span);
     }
+    for bundle in collection.traces.values_mut() {
+        name_agent(&mut bundle.spans);
+    }
     collection.account(runs);
     collection.give(runs);
+}
+
+/// Makes the root of a trace without requests its agent, if both its input and its output are plain text: what the user
+/// asked and what the agent answered.
+fn name_agent(spans: &mut [Span<'_>]) {
+    let is_of = |span: &Span<'_>, wanted| kind(span) == wanted;
+    if spans.iter().any(|span| is_of(span, SpanKind::Model) || is_of(span, SpanKind::Agent)) {
+        return;
+    }
+    let is_plain =
+        |span: &Span<'_>, name| span.attributes.name(name).is_some_and(|text| Data::of_text(text).is_none());
+    let root = spans.iter_mut().find(|span| {
+        span.parent.is_none()
+            && is_of(span, SpanKind::Chain)
+            && is_plain(span, Attr::InputValue)
+            && is_plain(span, Attr::OutputValue)
+    });
+    if let Some(root) = root {
+        root.attributes.push(Key::Known(Attr::OpenInferenceKind), Value::text("AGENT"));
+    }
 }
 
 /// Returns the only member of an object, if it has this name.
 pub(in crate::read) fn sole<'a>(value: Raw<'a>, name: &str) -> Option<Raw<'a>> {
     Members::from(value).only().filter(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+/// Returns the only member of an object if it is a string, or else the value itself.
+pub(in crate::read) fn sole_text(value: Raw<'_>) -> Raw<'_> {
+    let inner = Members::from(value).only().map(|(_, inner)| inner);
+    inner.filter(|inner| inner.kind() == Kind::String).unwrap_or(value)
 }

@@ -11,6 +11,8 @@ mod wire;
 
 pub(super) use request::take as take_protobuf;
 
+use std::borrow::Cow;
+
 use super::model;
 use super::model::{Collection, id};
 use crate::json::{Fault, Json, Kind, Raw, Read};
@@ -29,6 +31,10 @@ enum Shape<'a> {
     Nested(Raw<'a>),
     /// One span.
     Row(Raw<'a>),
+    /// One log record.
+    Record(Raw<'a>),
+    /// One of the above, as JSON in a string.
+    Spelled(Cow<'a, str>),
 }
 
 /// Keys of lists of resources.
@@ -36,6 +42,9 @@ const LISTS: [&str; 5] = ["resourceSpans", "resource_spans", "resourceLogs", "re
 
 /// Tempo's key. Other formats use it as well, so the first item is checked too.
 const BATCHES: &str = "batches";
+
+/// The key of a span or log record in the rows of the logs of Amazon Bedrock.
+const ROW: &str = "raw_otel_json";
 
 fn is_resources(key: &[u8]) -> bool {
     LISTS.iter().any(|list| list.as_bytes() == key)
@@ -59,10 +68,19 @@ fn shape<'a>(members: &Members<'a>) -> Option<Shape<'a>> {
     {
         return Some(Shape::Otlp);
     }
-    for key in ["trace", "data"] {
+    for key in ["trace", "data", ROW] {
         let inner = members.object(key);
-        if inner.whole().is_some() && matches!(shape(&inner), Some(Shape::Otlp)) {
+        if inner.whole().is_some()
+            && shape(&inner).is_some_and(|shape| key == ROW || matches!(shape, Shape::Otlp))
+        {
             return Some(Shape::Within(inner));
+        }
+    }
+    for text in [ROW, "message"].iter().filter_map(|key| members.name(key)) {
+        let is_of_trace =
+            text.starts_with('{') && (text.contains("\"traceId\"") || text.contains("\"trace_id\""));
+        if is_of_trace && shape(&spelled(&text)).is_some() {
+            return Some(Shape::Spelled(text));
         }
     }
     if let Some((data, first)) = first("data")
@@ -76,14 +94,27 @@ fn shape<'a>(members: &Members<'a>) -> Option<Shape<'a>> {
     {
         return Some(Shape::Nested(spans));
     }
-    members.whole().filter(|_| is_row(members, false)).map(Shape::Row)
+    let whole = members.whole()?;
+    if is_row(members, false) {
+        return Some(Shape::Row(whole));
+    }
+    let has = |names: [&str; 2]| names.iter().any(|name| members.has(name));
+    let is_record =
+        has(["traceId", "trace_id"]) && has(["timeUnixNano", "time_unix_nano"]) && members.has("body");
+    is_record.then_some(Shape::Record(whole))
+}
+
+/// Returns the members of the object that a text holds.
+fn spelled(text: &str) -> Members<'_> {
+    Members::from(Raw::over(text.as_bytes(), 0))
 }
 
 /// Returns true if an object is a single span. `has_trace` is true if an enclosing object has the trace id.
 fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
     // Objects that are not spans often have shorter ids.
+    let is_whole = members.has("attributes") && members.has("start_time");
     let is_id = |raw: Option<Raw<'_>>| {
-        raw.and_then(Raw::string).is_some_and(|text| text.len() >= 8 && id(text).is_some())
+        raw.and_then(Raw::string).is_some_and(|text| (is_whole || text.len() >= 8) && id(text).is_some())
     };
     let inner = members.first(&["context", "spanContext", "span_context"]);
     let has_id = |names: [(&str, &str); 2]| {
@@ -143,6 +174,14 @@ fn take_object<'a>(members: &Members<'a>, into: &mut Collection<'a>) -> Read<()>
             json::nested(members.name("trace_id").and_then(id).as_ref(), &mut spans.json(), into)?;
         }
         Some(Shape::Row(object)) => json::single(&mut object.json(), into)?,
+        Some(Shape::Record(object)) => into.push_log(json::log(&mut object.json())?),
+        Some(Shape::Spelled(text)) => {
+            let mut inner = Collection::default();
+            if take_object(&spelled(&text), &mut inner).is_err() {
+                into.pass_over("rows with a damaged span");
+            }
+            into.take_in(inner);
+        }
         None => into.pass_over("objects that are not spans"),
     }
     Ok(())

@@ -108,7 +108,7 @@ pub(crate) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
         }
     }
     json.back_to(start);
-    let mut found = Value::NULL;
+    let (mut found, mut is_plain) = (Value::NULL, false);
     json.object(|key, value| {
         match key {
             b"stringValue" | b"string_value" | b"bytesValue" | b"bytes_value" | b"boolValue"
@@ -127,10 +127,14 @@ pub(crate) fn any_value<'a>(json: &mut Json<'a>) -> Read<Value<'a>> {
                 let members = pairs(value)?.into_iter();
                 found = Data::Object(members.map(|(key, value)| (key, value.into_data())).collect()).into();
             }
-            _ => {}
+            _ => is_plain = true,
         }
         Ok(())
     })?;
+    if is_plain && matches!(found, Value::Data(Data::Null)) {
+        json.back_to(start);
+        return Value::read(json);
+    }
     Ok(found)
 }
 
@@ -236,15 +240,12 @@ pub(crate) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
 pub(crate) fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
     json.object(|key, value| {
         let name = format!("{prefix}{}", String::from_utf8_lossy(key));
-        if let Some(key) = Key::of(Cow::Borrowed(&name)) {
+        let is_object = value.kind()? == Kind::Object;
+        let key = Key::of(Cow::Borrowed(&name));
+        if let Some(key) = key.filter(|key| !is_object || matches!(key, Key::Known(_))) {
             found.push(key.into_owned(), Value::read(value)?);
-        } else if value.kind()? == Kind::Object {
+        } else if is_object {
             flat(&format!("{name}."), value, found)?;
-        } else if value.kind()? == Kind::List
-            && let Some(key) = Key::of(Cow::Owned(format!("{name}.")))
-        {
-            // A list of messages. Other exporters spread it over several attributes.
-            found.push(key, Value::read(value)?);
         }
         Ok(())
     })

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use super::infer::calls::Action;
-use super::infer::message::{Block, Reply, Role, is_masked};
-use super::infer::request::Request;
-use super::infer::tree::At;
+use super::infer::message::{Block, Reply, Role};
+use super::infer::request::{self, Request};
 use super::infer::{answers, only_value};
-use super::model::{Attr, Data, Span, Value};
+use super::model::{Attr, Span};
 use super::{Draft, TraceContext};
 use crate::read::common;
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Usage};
@@ -36,15 +35,15 @@ impl<'s> TraceContext<'_, 's> {
         }
         let turns_of = |request: usize| turns.get(request).copied().unwrap_or((request, request));
         let mut steps = Assembler::default();
-        if let Some(first) = requests.first() {
-            for text in self.user_texts(first) {
-                steps.message_at(Actor::User, 0, text, recorded(first.start));
-            }
-        } else if let Some((at, span)) = self.agent_span(draft) {
-            for text in self.task(at, span) {
-                steps.message_at(Actor::User, 0, text, recorded(span.start));
-            }
+        let mut start = requests.first().map_or(0, |first| first.start);
+        let mut asked = requests.first().map(|first| self.user_texts(first)).unwrap_or_default();
+        if let Some((at, span)) = self.agent_span(draft).filter(|_| asked.is_empty()) {
+            (start, asked) = (span.start, last_said_by_user(answers::inputs(span, at, self.records)));
         }
+        for text in asked {
+            steps.message_at(Actor::User, 0, text, recorded(start));
+        }
+        let is_last_acting = actions.last().is_some_and(|action| action.turn + 1 == turns.len());
         let mut unsaid = requests.iter().enumerate().peekable();
         for (mut action, reply) in actions.into_iter().zip(replies) {
             let (first, last) = turns_of(action.turn);
@@ -60,6 +59,13 @@ impl<'s> TraceContext<'_, 's> {
         }
         for (number, request) in unsaid {
             Self::say(turns_of(number), request, &mut steps);
+        }
+        let is_answer_known = requests.last().is_some_and(|last| last.has_output || last.spans.is_empty());
+        if let Some((at, span)) = self.agent_span(draft).filter(|_| !is_answer_known) {
+            let turn = (next - usize::from(!is_last_acting)) as u64;
+            for text in request::texts_of_agent(span, at, self.records) {
+                steps.message_at(Actor::Agent, turn, text.into_owned(), span.end);
+            }
         }
         steps
     }
@@ -80,17 +86,6 @@ impl<'s> TraceContext<'_, 's> {
         }
         let spans = request.spans.iter().filter_map(|at| Some((*at, self.tree.span(*at)?)));
         last_said_by_user(spans.flat_map(|(at, span)| answers::inputs(span, at, self.records)))
-    }
-
-    /// Returns the user's last texts in the input of an agent, or else the input itself if it is a string.
-    fn task(&self, at: At, span: &Span<'_>) -> Vec<String> {
-        let said = last_said_by_user(answers::inputs(span, at, self.records));
-        match span.attributes.get(Attr::InputValue).map(Value::to_data) {
-            Some(Data::Text(text)) if said.is_empty() && !common::is_blank(&text) && !is_masked(&text) => {
-                vec![text.into_owned()]
-            }
-            _ => said,
-        }
     }
 
     /// Adds an action with its answer, or only a message if the action ends or hands over the run.

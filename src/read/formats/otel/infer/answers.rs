@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::dialects::blocks;
+use super::dialects::{blocks, prompt};
 use super::dotted_names::spread;
 use super::events::{self, Direction, Records, pair_by_order};
 use super::kinds::Kind;
@@ -154,14 +154,21 @@ pub(crate) fn inputs<'s>(
     records: &Records<'s>,
 ) -> impl Iterator<Item = Vec<Block<'s>>> {
     let attribute = |name| span.attributes.get(name).map(structured);
+    let said = |name| {
+        let value = span.attributes.get(name)?;
+        Some(match value.to_data() {
+            Data::Text(text) if !text.contains("ToolCallResult(") => prompt(text),
+            _ => structured(value),
+        })
+    };
     let inputs = (0..7).filter_map(move |dialect| match dialect {
-        0 => attribute(Attr::GenAiInput),
-        1 => spread(span, Spread::InputMessages),
+        0 => said(Attr::GenAiInput),
+        1 => spread(&span.attributes, Spread::InputMessages),
         2 => events::said(records, at, span, Direction::Input),
-        3 => spread(span, Spread::Prompt),
+        3 => spread(&span.attributes, Spread::Prompt),
         4 => attribute(Attr::AdkRequest),
         5 => attribute(Attr::AiPrompt),
-        _ => attribute(Attr::InputValue),
+        _ => said(Attr::InputValue),
     });
     inputs.filter(|parts: &Vec<Block<'s>>| !parts.is_empty()).map(|mut parts| {
         pair_by_order(&mut parts);

@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::message::{Block, ModelCall, Reply, Role, arguments_of, content_of, is_masked, name_of};
+use super::message::{
+    Block, ModelCall, Reply, Role, arguments_of, begins_object, content_of, is_masked, name_of,
+};
 use super::model::{Data, Members};
 use super::python;
 use crate::read::call_outcome::typed_output;
@@ -21,6 +23,28 @@ pub(crate) fn blocks(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
 /// Like [`blocks`], for a convention that omits empty arguments.
 pub(crate) fn blocks_of_spread(value: Data<'_>, role: Role) -> Vec<Block<'_>> {
     walk(value, role, Content::Present(Cow::Borrowed("{}")))
+}
+
+/// Returns the parts of a prompt that is one text. Its lines may begin with roles (`user: …`); otherwise it is the
+/// user's.
+pub(crate) fn prompt(text: Cow<'_, str>) -> Vec<Block<'_>> {
+    if text.trim().is_empty() || is_masked(&text) || begins_object(&text) {
+        return Vec::new();
+    }
+    let spoken = |line: &str| {
+        let (role, said) = line.split_once(": ")?;
+        let is_role = matches!(role, "system" | "user" | "human" | "assistant");
+        is_role.then(|| (Role::of_name(role), said.to_owned()))
+    };
+    let mut said: Vec<(Role, String)> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        match (spoken(line), said.last_mut()) {
+            (Some(next), _) => said.push(next),
+            (None, Some((_, text))) => text.push_str(line),
+            (None, None) => return vec![Block::Text(Role::User, text)],
+        }
+    }
+    said.into_iter().map(|(role, text)| Block::Text(role, text.trim_end().to_owned().into())).collect()
 }
 
 fn walk<'t>(value: Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) -> Vec<Block<'t>> {
@@ -50,6 +74,12 @@ impl<'t> Walk<'t> {
     fn text(&mut self, text: Cow<'t, str>, role: Role) {
         if text.contains("ToolCall") && (text.contains("ToolCall(") || text.contains("ToolCallResult(")) {
             return self.python(&text);
+        }
+        // Koog writes calls as the text of a message.
+        if text.starts_with(r#"[{"function":"#)
+            && let Some(calls) = Data::of_cow(&text)
+        {
+            return objects(calls).for_each(|mut call| self.call(&mut call, None));
         }
         if !text.trim().is_empty() && !is_masked(&text) {
             self.blocks.push(Block::Text(role, text));
@@ -121,6 +151,7 @@ impl<'t> Walk<'t> {
             // Calls of the AI SDK may have no type.
             "" if members.has("toolCallId") && members.has("toolName") => return self.call(members, None),
             "reasoning" | "thinking" => return,
+            _ if members.flag("thought") => return,
             _ => {}
         }
         let is_reply = role == Role::Tool

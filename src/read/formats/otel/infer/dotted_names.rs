@@ -3,18 +3,19 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::dialects::blocks_of_spread;
+use super::dialects::{blocks_of_spread, prompt};
 use super::message::{Block, Role};
-use super::model::{Data, Span, Spread};
+use super::model::{Attributes, Data, Spread};
 
 /// Maximum number of parts of a name. Further parts are ignored.
 const MAX_DEPTH: usize = 24;
 
-/// Rebuilds messages from the attributes that they are spread over. Text that holds JSON is not parsed.
-pub(crate) fn spread<'s>(span: &'s Span<'_>, spread: Spread) -> Option<Vec<Block<'s>>> {
+/// Rebuilds messages from the attributes that they are spread over. Text that holds JSON is not parsed, unless one
+/// attribute holds all the messages.
+pub(crate) fn spread<'s>(attributes: &'s Attributes<'_>, spread: Spread) -> Option<Vec<Block<'s>>> {
     let mut root = Node::default();
     let mut is_empty = true;
-    for (name, value) in span.attributes.spread(spread) {
+    for (name, value) in attributes.spread(spread) {
         let mut node = &mut root;
         for part in name.split('.').take(MAX_DEPTH).filter(|part| !part.is_empty()) {
             node = node.members.entry((part.parse().ok(), part)).or_default();
@@ -22,9 +23,15 @@ pub(crate) fn spread<'s>(span: &'s Span<'_>, spread: Spread) -> Option<Vec<Block
         node.value = Some(value.to_plain_data());
         is_empty = false;
     }
+    if is_empty {
+        return None;
+    }
     let is_output = matches!(spread, Spread::OutputMessages | Spread::Completion);
-    let role = if is_output { Role::Agent } else { Role::Unknown };
-    (!is_empty).then(|| blocks_of_spread(root.into_data(), role))
+    Some(match root.into_data().parsed() {
+        data if is_output => blocks_of_spread(data, Role::Agent),
+        Data::Text(text) => prompt(text),
+        data => blocks_of_spread(data, Role::Unknown),
+    })
 }
 
 /// The value or members under a part of a name.

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::dialects::blocks;
+use super::dotted_names::spread;
 use super::message::{Block, Reply, Role, content_of, name_of};
-use super::model::{Attr, Attributes, Data, LogRecord, Members, Span, Value};
+use super::model::{Attr, Attributes, Data, LogRecord, Members, Span, Spread, Value};
 use super::tree::{At, Tree};
 
 /// The name of the event that holds a request's input and output as attributes.
@@ -113,6 +114,15 @@ fn chat_events<'s>(
             .filter_map(of)
             .collect();
     }
+    let whole = match name {
+        "gen_ai.content.prompt" => Some((Direction::Input, Spread::Prompt)),
+        "gen_ai.content.completion" => Some((Direction::Output, Spread::Completion)),
+        _ => None,
+    };
+    if let Some((direction, messages)) = whole {
+        let blocks = spread(attributes, messages).filter(|_| wanted.contains(&direction));
+        return blocks.map(|blocks| ChatEvent { direction, blocks, time }).into_iter().collect();
+    }
     let Some(speech) = speech_of(name).filter(|speech| wanted.contains(&speech.0)) else {
         return Vec::new();
     };
@@ -149,6 +159,9 @@ fn chat_event((direction, role): (Direction, Role), mut members: Members<'_>, ti
     {
         *content = Data::List(parts);
     }
+    // Strands names the events of some messages of the user after the tool.
+    let is_of_user = members.text("role").is_some_and(|name| Role::of_name(name) == Role::User);
+    let role = if role == Role::Tool && is_of_user { Role::User } else { role };
     let blocks = if role == Role::Tool {
         tool_message(members)
     } else {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::model::{Attr, Data, Span, Spread};
+use super::request;
 
 /// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +68,24 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
     if completion.any(|(part, _)| part == "0.role") || attributes.get(Attr::AdkResponse).is_some() {
         return Kind::Model;
     }
-    of_name(&span.name).unwrap_or(Kind::Chain)
+    // Pydantic AI names the run of an agent after it.
+    if span.name.strip_suffix(" run").is_some_and(|name| attributes.name(Attr::GenAiAgentName) == Some(name))
+    {
+        return Kind::Agent;
+    }
+    let other = || if shows_request(span) { Kind::Model } else { Kind::Chain };
+    of_name(&span.name).unwrap_or_else(other)
+}
+
+/// Returns true if a span names a model and holds messages.
+fn shows_request(span: &Span<'_>) -> bool {
+    let attributes = &span.attributes;
+    let mut parts = attributes.spread(Spread::Prompt).chain(attributes.spread(Spread::Completion));
+    let is_output = |name: &str| matches!(name, "gen_ai.choice" | "gen_ai.content.completion");
+    let holds_messages = attributes.first_of(&[Attr::GenAiInput, Attr::GenAiOutput]).is_some()
+        || parts.next().is_some()
+        || span.events.iter().any(|event| is_output(&event.name));
+    request::model(attributes).is_some() && holds_messages
 }
 
 fn of_operation(operation: &str) -> Option<Kind> {

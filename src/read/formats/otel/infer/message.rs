@@ -65,6 +65,12 @@ pub(crate) fn is_masked(text: &str) -> bool {
     matches!(text, "__REDACTED__" | "<redacted>" | "[REDACTED]")
 }
 
+/// Returns true if a text begins as an object or a list of objects: truncated JSON, or the `repr` of Python.
+pub(crate) fn begins_object(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with('{') || text.starts_with("[{")
+}
+
 /// Returns the first non-empty string or integer under one of these keys.
 pub(crate) fn name_of<'t>(members: &Members<'t>, keys: &[&str]) -> Option<Cow<'t, str>> {
     keys.iter().find_map(|key| match members.get(key)? {

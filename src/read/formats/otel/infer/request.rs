@@ -8,7 +8,7 @@ use super::dialects::blocks;
 use super::dotted_names::spread;
 use super::events::{self, ChatEvent, Direction, Records};
 use super::kinds::Kind;
-use super::message::{Block, ModelCall, Role};
+use super::message::{Block, ModelCall, Role, begins_object};
 use super::model::{Attr, Attributes, Data, Span, Spread, Value};
 use super::python;
 use super::tree::{At, Tree};
@@ -142,9 +142,9 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
     let attribute = |name| Some(blocks(attributes.get(name)?.to_data(), Role::Agent));
     let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 7] = [
         &|| attribute(Attr::GenAiOutput),
-        &|| spread(span, Spread::OutputMessages),
+        &|| spread(attributes, Spread::OutputMessages),
         &|| events::said(records, at, span, Direction::Output),
-        &|| spread(span, Spread::Completion),
+        &|| spread(attributes, Spread::Completion),
         &|| attribute(Attr::AdkResponse),
         &|| ai_output(attributes),
         // Messages of other roles make it a history, not an output.
@@ -169,6 +169,14 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
         }
     }
     is_recorded.then(|| said.unwrap_or_default())
+}
+
+/// Returns the texts in the output of an agent, for use if its last request has none.
+pub(crate) fn texts_of_agent<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Vec<Cow<'s, str>> {
+    let mut request = Request::default();
+    request.add_output(output(span, at, records).unwrap_or_default(), &mut HashSet::new());
+    request.texts.retain(|text| !begins_object(text));
+    request.texts
 }
 
 /// Returns the output in the attributes of the AI SDK: text, an object as JSON, and calls.

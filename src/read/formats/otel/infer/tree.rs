@@ -291,6 +291,11 @@ impl<'s> Tree<'s> {
 
 /// Returns the call id in the attributes of a tool span, unless it is a placeholder.
 pub(crate) fn call_id<'s>(span: &'s Span<'_>) -> Option<&'s str> {
-    let id = span.attributes.first_name(&[Attr::ToolCallId, Attr::ToolId, Attr::AiToolId])?;
+    let id = span.attributes.first_name(&[
+        Attr::ToolCallId,
+        Attr::ToolCallIdOfGemini,
+        Attr::ToolId,
+        Attr::AiToolId,
+    ])?;
     (!id.starts_with('<')).then_some(id)
 }

@@ -69,6 +69,21 @@ impl<'a> Collection<'a> {
         self.traces.entry(log.trace_id.to_string()).or_default().logs.push(log);
     }
 
+    /// Adds the spans and log records of another input, whose errors have no place in this one.
+    pub(crate) fn take_in(&mut self, other: Collection<'_>) {
+        for (reason, count) in other.passed_over {
+            *self.passed_over.entry(reason).or_default() += count;
+        }
+        for _ in other.faults {
+            self.pass_over("rows with a damaged span");
+        }
+        for (id, bundle) in other.traces {
+            let own = self.traces.entry(id).or_default();
+            own.spans.extend(bundle.spans.into_iter().map(|span| -> Span<'a> { span.into_owned() }));
+            own.logs.extend(bundle.logs.into_iter().map(|log| -> LogRecord<'a> { log.into_owned() }));
+        }
+    }
+
     pub(crate) fn pass_over(&mut self, reason: &'static str) {
         *self.passed_over.entry(reason).or_default() += 1;
     }

@@ -86,6 +86,7 @@ names! {
     ToolArguments = "tool_arguments",
     ToolCallArguments = "gen_ai.tool.call.arguments",
     ToolCallId = "gen_ai.tool.call.id",
+    ToolCallIdOfGemini = "gen_ai.tool.call_id",
     ToolCallIdOfMessage = "tool_call_id",
     ToolCallResult = "gen_ai.tool.call.result",
     ToolExecutionStatus = "tool.execution.status",
@@ -132,7 +133,7 @@ impl Spread {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key<'a> {
     Known(Attr),
-    /// The full name of a part of a [`Spread`].
+    /// The full name of a part of a [`Spread`]. If one attribute holds all the messages, the name is the prefix.
     Part(Cow<'a, str>),
 }
 
@@ -140,8 +141,11 @@ impl<'a> Key<'a> {
     /// Returns the key of a name, or `None` if attributes with this name are dropped. Those are most of a span:
     /// definitions of tools, and bookkeeping of frameworks.
     pub(crate) fn of(name: Cow<'a, str>) -> Option<Self> {
-        let known = Attr::find(name.as_bytes()).map(Self::Known);
-        known.or_else(|| is_part(name.as_bytes()).then_some(Self::Part(name)))
+        if let Some(known) = Attr::find(name.as_bytes()) {
+            return Some(Self::Known(known));
+        }
+        let prefix = prefix_of(name.as_bytes())?;
+        Some(Self::Part(if name.len() < prefix.len() { Cow::Borrowed(prefix) } else { name }))
     }
 
     /// Like [`Self::of`], for a name as JSON spells it.
@@ -150,7 +154,7 @@ impl<'a> Key<'a> {
             return Self::of(name.decode());
         }
         let known = Attr::find(name.inner()).map(Self::Known);
-        known.or_else(|| is_part(name.inner()).then(|| Self::Part(name.decode())))
+        known.or_else(|| prefix_of(name.inner()).and_then(|_| Self::of(name.decode())))
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -168,8 +172,13 @@ impl<'a> Key<'a> {
     }
 }
 
-fn is_part(name: &[u8]) -> bool {
-    Spread::ALL.iter().any(|spread| name.starts_with(spread.prefix().as_bytes()))
+/// Returns the prefix of the spread that an attribute with this name is a part of, or all of.
+fn prefix_of(name: &[u8]) -> Option<&'static str> {
+    let mut prefixes = Spread::ALL.iter().map(|spread| spread.prefix());
+    prefixes.find(|prefix| {
+        let prefix = prefix.as_bytes();
+        name.starts_with(prefix) || prefix.strip_suffix(b".") == Some(name)
+    })
 }
 
 /// Each name needs a bit of its own in a set of names.

@@ -1,0 +1,38 @@
+//! Braintrust logs: rows of spans. A row of type `tool` is a call.
+
+use super::otel::observed::{self, Observed};
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Definition =
+    Definition { signature: &[Shape::Under(&LISTS, ROW)], reader: Reader::Fallible(read) };
+
+const LISTS: [&str; 3] = ["events", "data", "rows"];
+
+const ROW: Mark =
+    All(&[Is(Kind::String, &["span_id", "root_span_id"]), Is(Kind::Object, &["span_attributes"])]);
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let rows = fitting(&ROW, objects(document, &LISTS), "items that are not spans", runs);
+    observed::give(rows.iter().map(span).collect::<Read<_>>()?, runs);
+    Ok(())
+}
+
+fn span<'a>(row: &Members<'a>) -> Read<Observed<'a>> {
+    let (attributes, metrics) = (row.object("span_attributes"), row.object("metrics"));
+    let own = |key: &str| row.name(key).unwrap_or_default();
+    let parent = row.list("span_parents").first().and_then(|parent| common::name(*parent));
+    let mut span = Observed::new(own("root_span_id"), own("span_id"), parent);
+    span.name(attributes.name("name").unwrap_or_default());
+    let moment = |key: &str| metrics.get(key).and_then(time::of_seconds);
+    span.lasted(moment("start").or_else(|| row.time("created")), moment("end"));
+    if let Some(error) = row.present("error") {
+        span.ended(true, Some(error.string().unwrap_or_else(|| error.spelling())));
+    }
+    span.kind(attributes.name("type"));
+    span.value("input.value", row.get("input"))?;
+    span.value("output.value", row.get("output"))?;
+    span.text("llm.model_name", row.object("metadata").name("model"));
+    span.count("llm.token_count.prompt", metrics.count("prompt_tokens"));
+    span.count("llm.token_count.completion", metrics.count("completion_tokens"));
+    Ok(span)
+}

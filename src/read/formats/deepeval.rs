@@ -1,0 +1,95 @@
+//! DeepEval: test runs, whose cases have a trace or a list of calls, and traces.
+
+use super::otel::observed::{self, Observed};
+use super::prelude::*;
+
+pub(in crate::read) const FORMAT: Definition = Definition {
+    signature: &[Shape::Object(Any(&[CASES, In("testRunData", &CASES)])), Shape::Each(TRACE)],
+    reader: Reader::Fallible(read),
+};
+
+const CASES: Mark = Holds("testCases", &CASE);
+const CASE: Mark = Has(&["name", "input", "success", "metricsData"]);
+const TRACE: Mark = All(&[
+    Is(Kind::String, &["uuid"]),
+    Is(Kind::List, &["agentSpans", "llmSpans", "toolSpans", "baseSpans"]),
+]);
+
+/// The lists of spans in a trace, each with its kind.
+const LISTS: [(&str, &str); 5] = [
+    ("agentSpans", "AGENT"),
+    ("llmSpans", "LLM"),
+    ("toolSpans", "TOOL"),
+    ("retrieverSpans", "RETRIEVER"),
+    ("baseSpans", "CHAIN"),
+];
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut spans = Vec::new();
+    for object in document.each() {
+        let run = object.within("testRunData");
+        if TRACE.fits(&run) {
+            add(&run, &mut spans)?;
+            continue;
+        }
+        runs.pass_over("conversations of test runs", run.list("conversationalTestCases").len() as u64);
+        for case in fitting(&CASE, run.objects("testCases"), "items that are not test cases", runs) {
+            let trace = case.object("trace");
+            if TRACE.fits(&trace) && LISTS.iter().any(|(list, _)| !trace.list(list).is_empty()) {
+                add(&trace, &mut spans)?;
+            } else {
+                self::case(&case, runs);
+            }
+        }
+    }
+    observed::give(spans, runs);
+    Ok(())
+}
+
+/// Emits the run of a case without a trace: its input, the calls that it lists, and its output.
+fn case(case: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::default();
+    run.metadata.id = case.name("name").map(Cow::into_owned);
+    run.reward = case.flag("success").map(|success| f64::from(u8::from(success)));
+    run.say(Actor::User, case.text("input"));
+    for called in case.objects("toolsCalled") {
+        let call = run.call(None, called.name("name"), called.get("inputParameters"));
+        if let Some(output) = called.result("output") {
+            run.answer_call(call, Some(output), Outcome::UNMARKED);
+        }
+    }
+    run.turn(None);
+    run.say(Actor::Agent, case.text("actualOutput"));
+    run.give(runs);
+}
+
+/// Adds the spans of a trace.
+fn add<'a>(trace: &Members<'a>, spans: &mut Vec<Observed<'a>>) -> Read<()> {
+    for (list, kind) in LISTS {
+        for members in trace.objects(list) {
+            spans.push(span(trace, &members, kind)?);
+        }
+    }
+    Ok(())
+}
+
+fn span<'a>(trace: &Members<'a>, members: &Members<'a>, kind: &'static str) -> Read<Observed<'a>> {
+    let name = |key: &str| members.name(key);
+    let id = |of: &Members<'a>| of.name("uuid").unwrap_or_default();
+    let mut span = Observed::new(id(trace), id(members), name("parentUuid"));
+    span.name(name("name").unwrap_or_default());
+    span.lasted(members.time("startTime"), members.time("endTime"));
+    match name("status").as_deref() {
+        Some("ERRORED") => span.ended(true, name("error")),
+        Some("SUCCESS") => span.ended(false, None),
+        _ => {}
+    }
+    span.kind(Some(kind.into()));
+    span.text("session.id", trace.name("threadId"));
+    span.value("input.value", members.get("input"))?;
+    span.value("output.value", members.get("output"))?;
+    span.text("llm.model_name", name("model"));
+    span.count("llm.token_count.prompt", members.count("inputTokenCount"));
+    span.count("llm.token_count.completion", members.count("outputTokenCount"));
+    Ok(span)
+}
