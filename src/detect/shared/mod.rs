@@ -29,10 +29,11 @@ mod tool;
 mod transient;
 mod user;
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use arguments::{each_text, identifiers, listed_arguments};
+#[cfg(feature = "statistics")]
+pub(crate) use arguments::listed_arguments;
+pub(crate) use arguments::{each_text, identifiers};
 use attempts::AnswerState;
 pub(crate) use attempts::{Attempt, Attempts, Excuse};
 pub(crate) use call::{Call, Part, Undo};
@@ -51,7 +52,8 @@ pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub(crate) use preexisting::Baseline;
 pub(crate) use quote::Shown;
-use quote::sole_text;
+#[cfg(feature = "statistics")]
+pub(crate) use quote::command_line;
 pub(super) use quote::{after_colon, excerpt, quoted};
 pub(crate) use text::without_colours;
 pub(super) use text::{is_blank, lines};
@@ -59,7 +61,7 @@ use tool::Tool;
 pub use transient::TransientRules;
 pub(crate) use user::UserSays;
 
-use crate::trace::{Action, Actors, Arguments, Content, Digest, Digests, Status, Step, Text, UnknownReason};
+use crate::trace::{Action, Actors, Content, Digest, Digests, Status, Step, Text, UnknownReason};
 
 /// The facts of an action.
 #[derive(Debug)]
@@ -138,14 +140,6 @@ fn said(text: &Text<'_>, is_shell: bool, exact: impl FnOnce() -> Digest) -> Dige
 /// Returns the program that the command line of a step runs; `None` if the step runs no command line.
 pub(super) fn program_in(step: &Step<'_>) -> Option<Arc<str>> {
     facts(step).filter(|facts| facts.call.is_shell).map(|facts| Arc::clone(&facts.call.program))
-}
-
-/// Returns the command line, or the only text, that a call hands to its tool; of `bash -c '…'`, the line inside.
-#[cfg(feature = "statistics")]
-pub(crate) fn command_line<'a>(action: &'a Action<'_>) -> Option<Cow<'a, str>> {
-    let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
-    let line = arguments::Given::by(action, false).line.or_else(|| sole_text(json).map(Cow::Owned))?;
-    Some(shell::line_inside(&line).map_or(line, Cow::Owned))
 }
 
 /// Returns true if detectors know from the name of a tool that it polls, checks, reads, writes or takes

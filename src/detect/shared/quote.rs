@@ -126,8 +126,16 @@ pub(in crate::detect) fn excerpt(text: &str, chars: usize) -> String {
     if is_whole { line } else { format!("{}…", start.trim_end()) }
 }
 
+/// Returns the command line, or the only text, that a call hands to its tool; of `bash -c '…'`, the line inside.
+#[cfg(feature = "statistics")]
+pub(crate) fn command_line<'a>(action: &'a Action<'_>) -> Option<Cow<'a, str>> {
+    let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
+    let line = Given::by(action, false).line.or_else(|| sole_text(json).map(Cow::Owned))?;
+    Some(super::shell::line_inside(&line).map_or(line, Cow::Owned))
+}
+
 /// Returns the text of the only argument, if it has several words.
-pub(super) fn sole_text(json: &str) -> Option<String> {
+fn sole_text(json: &str) -> Option<String> {
     let (mut count, mut sole) = (0, None);
     let read = Json::new(json.as_bytes()).members(|_, value| {
         count += 1;
