@@ -20,6 +20,10 @@ const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "com
 #[rustfmt::skip]
 const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpath", "absolutepath", "targetfile",
     "relativepath", "uri", "url"];
+/// Arguments that hold code.
+const CODE: [&str; 4] = ["code", "jscode", "pythoncode", "sourcecode"];
+/// The line that ends code in a command line that is made of it. No code has it.
+const END: &str = "END_OF_CODE";
 /// Arguments that name the directory in which a command line runs.
 const PLACES: [&str; 3] = ["workdir", "cwd", "workingdirectory"];
 /// Arguments that say how a call is made, not what it does. Calls that differ only in these are equal.
@@ -75,7 +79,7 @@ impl<'a> Given<'a> {
         code.map_or_else(
             || Self::by(action, tool.is_shell),
             |(interpreter, code)| {
-                let line = format!("{interpreter} - <<'END'\n{code}\nEND");
+                let line = format!("{interpreter} - <<'{END}'\n{code}\n{END}");
                 Self { line: Some(line.into()), ..Self::default() }
             },
         )
@@ -157,12 +161,12 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Returns the code that a call hands to an interpreter: its only text, or the argument `code`.
+/// Returns the code that a call hands to an interpreter: a text, or an argument that is named `code` or the like.
 fn code(action: &Action<'_>) -> Option<String> {
     let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
     let mut code = Json::new(json.as_bytes()).string().ok().map(Cow::into_owned);
     each_text(action, |name, text, _| {
-        if folded(name).ends_with("code") {
+        if CODE.contains(&&*folded(name)) {
             code = Some(text.to_owned());
         }
     });

@@ -38,8 +38,10 @@ pub(super) fn states_failure(call: &Call, answer: Text<'_>) -> bool {
             let Some(first) = told.next() else { return false };
             return match first.as_bytes() {
                 [b'{' | b'[', ..] => JSON_STATES.is_match(&head),
-                _ if first.starts_with("Traceback (most recent") => true,
-                _ => complains(first, call) && (call.does != Does::Read || told.nth(2).is_none()),
+                _ => {
+                    (first.starts_with("Traceback (most recent") || complains(first, call))
+                        && (call.does != Does::Read || told.nth(2).is_none())
+                }
             };
         }
     }

@@ -51,9 +51,9 @@ lists! {
     /// In the name of a tool: it is given a command line.
     LINE: "cmd command commands in local";
     /// In the name of a tool: it runs Python code.
-    PYTHON: "ipython jupyter py python python3";
+    PYTHON: "ipython jupyter python python3";
     /// Likewise, for JavaScript.
-    JAVASCRIPT: "javascript js node nodejs";
+    JAVASCRIPT: "javascript js nodejs";
     /// In the name of a tool: it runs code, if the name also has a word for running.
     CODE: "code interpreter repl";
     /// In the name of a tool: it checks something.

@@ -121,11 +121,12 @@ impl<'a> Thread<'a> {
                         arguments.clear();
                     }
                     arguments.push_str(&piece);
-                } else if kind == "TOOL_CALL_ARGS" {
-                    return false;
                 } else {
                     let parent = id_of(event, ["parentMessageId", "parent_message_id"]);
                     let name = event.first(&["toolCallName", "tool_call_name"]).and_then(common::name);
+                    if name.is_none() {
+                        return false;
+                    }
                     self.call(Some(id), name, parent, piece.into_owned(), time);
                 }
             }
@@ -185,12 +186,15 @@ impl<'a> Thread<'a> {
     /// Adds messages of a history. Unless they are all that is known, only what the user adds is new: messages,
     /// and answers to calls.
     fn history(&mut self, messages: impl Iterator<Item = Members<'a>>, is_all: bool) {
+        // The messages of one history may share an id.
+        let mut ids = Vec::new();
         for message in messages {
             let id = message.ident("id");
             let role = message.name("role").unwrap_or_default();
-            if id.as_ref().is_some_and(|id| !self.known.insert(id.clone())) {
+            if id.as_ref().is_some_and(|id| self.known.contains(id)) {
                 continue;
             }
+            ids.extend(id.clone());
             if role == "tool" {
                 // LlamaIndex may give the calls of a history other ids. Their answers then follow in order.
                 let call = id_of(&message, ["toolCallId", "tool_call_id"]);
@@ -212,6 +216,7 @@ impl<'a> Thread<'a> {
                 }
             }
         }
+        self.known.extend(ids);
     }
 
     fn give(self, runs: &mut Runs<'_>) {

@@ -126,8 +126,11 @@ fn read_step<'a>(
             let task = observation.as_ref().filter(|_| outcome == RUNNING);
             let task = task.and_then(|text| word_after(text, "background task with task id: ", "\n"));
             match call.zip(task) {
-                Some((call, task)) => _ = tasks.insert(task, (call, observation)),
-                None => run.answer_to(call, outcome.answer(observation.into())),
+                // Other calls may report on a task that is waited for.
+                Some((call, task)) if !tasks.contains_key(&task) => {
+                    _ = tasks.insert(task, (call, observation))
+                }
+                _ => run.answer_to(call, outcome.answer(observation.into())),
             }
         }
         _ => run.pass_over("steps of other types", 1),

@@ -129,7 +129,7 @@ impl<'a> Session<'a> {
         let answer = stated.answer(output.into());
         if self.calls.contains_key(&id) {
             self.run.steps.answer(call.turn, Some(id.clone()), answer);
-        } else if self.has_scripts {
+        } else if self.has_scripts && call.actor != Actor::User {
             return self.run.pass_over("events of calls of scripts", 1);
         } else {
             self.run.steps.put(Entry::Call(call, Some(answer), None));

@@ -1,5 +1,7 @@
 //! The log in which VS Code stores a chat as a snapshot followed by changes, and the outcomes of the chat's calls.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::prelude::*;
@@ -15,7 +17,9 @@ pub(super) fn snapshot(line: Raw<'_>) -> Option<Members<'_>> {
 /// Returns the chats of a log, after their last changes, as JSON. Counts changes that do not apply as
 /// skipped.
 pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
-    let mut chats = Vec::new();
+    let (mut chats, mut latest) = (Vec::new(), 0);
+    // Places of the chats by id.
+    let mut places = BTreeMap::new();
     for line in lines {
         let line: Option<Value> = serde_json::from_slice(line.bytes()).ok();
         let is_read = line.is_some_and(|mut line| {
@@ -25,13 +29,16 @@ pub(super) fn chats(lines: &[Raw<'_>], runs: &mut Runs<'_>) -> Vec<String> {
             match (line.get("kind").and_then(Value::as_u64), value) {
                 (Some(0), Some(chat)) => {
                     // A later snapshot of the same chat replaces its state.
-                    let id = chat.get("sessionId").cloned();
-                    chats.retain(|other: &Value| other.get("sessionId") != id.as_ref());
-                    chats.push(chat);
+                    let id = chat.get("sessionId").and_then(Value::as_str).map(str::to_owned);
+                    latest = id.map_or(chats.len(), |id| *places.entry(id).or_insert(chats.len()));
+                    match chats.get_mut(latest) {
+                        Some(before) => *before = chat,
+                        None => chats.push(chat),
+                    }
                     true
                 }
                 (Some(kind), value) => {
-                    chats.last_mut().and_then(|chat| change(chat, kind, path, value, at)).is_some()
+                    chats.get_mut(latest).and_then(|chat| change(chat, kind, path, value, at)).is_some()
                 }
                 (None, _) => false,
             }

@@ -54,11 +54,10 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
 
 /// Returns the call in a report that a service for voice agents posts, or else the object itself.
 fn posted<'a>(object: &Members<'a>) -> Members<'a> {
+    let has_events = |object: &Members<'a>| object.iter().any(|(key, value)| of_key(key, value).is_some());
     let calls = [object.object("message").object("artifact"), object.object("call")];
-    calls
-        .into_iter()
-        .find(|call| TRANSCRIPTS.iter().any(|key| call.has(key)))
-        .unwrap_or_else(|| object.clone())
+    let call = calls.into_iter().find(|call| TRANSCRIPTS.iter().any(|key| !call.list(key).is_empty()));
+    call.filter(|call| has_events(call) && !has_events(object)).unwrap_or_else(|| object.clone())
 }
 
 /// Returns the events in a list under a key. `None` for lists that are not a run, such as the choices of a model
@@ -225,12 +224,9 @@ impl<'a> Run<'a> {
     /// Adds a call with its result.
     fn done(&mut self, event: &Event<'a>) {
         self.recording.turn(event.time());
-        let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["action"]));
-        let number = self.recording.call(event.call_id(), event.name(), arguments);
-        match event.answer() {
-            (None, outcome) => self.recording.answer_in_part(number, outcome),
-            (observed, outcome) => self.recording.answer_call(number, observed, outcome),
-        }
+        let number = self.recording.call(event.call_id(), event.name(), event.get(&ARGUMENTS));
+        let (observed, outcome) = event.answer();
+        self.recording.answer_call(number, observed, outcome);
     }
 
     fn call(&mut self, event: &Event<'a>) {
@@ -242,7 +238,9 @@ impl<'a> Run<'a> {
                 self.result(event);
             };
         }
-        let arguments = event.get(&ARGUMENTS).map(common::arguments);
+        let in_action = || event.get(&["action"]).filter(|action| action.kind() == Kind::Object);
+        let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["fields"])).or_else(in_action);
+        let arguments = arguments.map(common::arguments);
         let arguments = arguments.unwrap_or_else(|| event.without_arguments());
         let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default()).with(arguments);
         call.time = event.time();
@@ -290,7 +288,7 @@ fn is_listed(object: &Members<'_>) -> bool {
 /// Returns the object with the calls of a run: the object itself, or the result in it.
 fn done<'a>(object: &Members<'a>) -> Members<'a> {
     let result = object.object("execution_result");
-    if result.whole().is_some() { result } else { object.clone() }
+    if holds_answers(&result) { result } else { object.clone() }
 }
 
 /// Returns the run of an object with a list of its calls.

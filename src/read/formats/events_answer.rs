@@ -24,8 +24,9 @@ impl<'a> Event<'a> {
         };
         // The AI SDK gives the kind of an output next to it.
         let typed = output.and_then(|output| {
-            let (key, failed) = typed_output(&common::name(output.member("type")?)?)?;
-            Some((output.member(key)?, failed))
+            let of_output = Members::from(output);
+            let (key, failed) = typed_output(&of_output.name("type")?)?;
+            Some((of_output.get(key).filter(|_| of_output.iter().count() == 2)?, failed))
         });
         let text = output.filter(is_text).and_then(words::text);
         let text = text.or_else(|| words::result(typed?.0));
@@ -38,7 +39,7 @@ impl<'a> Event<'a> {
             .get(&["exit_code", "exitCode"])
             .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
             .or_else(|| said?.1.member("exitCode"))
-            .or_else(|| self.get(&["metadata"])?.member("exit_code"));
+            .or_else(|| members(self.get(&["metadata"])).first(&["exit_code", "exit"]));
         let status = self.find(&["status"], Members::name);
         let status = status.map(|status| status.to_ascii_lowercase());
         // If the action is a string, `success` next to it is the outcome of the task, not of the call.
@@ -47,7 +48,7 @@ impl<'a> Event<'a> {
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
-            .or_else(|| output.and_then(have_failed))
+            .or_else(|| self.find(&["hookName"], Members::name).and(output).and_then(have_failed))
             .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))
             .or_else(|| error.is_some().then_some(true))
             .or_else(|| said.map(|(word, _)| word != "success"))
@@ -58,7 +59,8 @@ impl<'a> Event<'a> {
             });
         // Grok Build puts the exit code on the first line of the output of a command.
         let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
-        let code = code.and_then(is_failure_code).or_else(|| observed.as_ref().and_then(first));
+        let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
+        let code = code.and_then(is_failure_code).or_else(by_line);
         let outcome = match (failed, code) {
             _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
             (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,

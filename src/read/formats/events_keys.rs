@@ -16,11 +16,11 @@ pub(in crate::read) const LISTS_OF_CALLS: [&str; 4] =
     ["tool_calls", "toolCalls", "tool_uses", "tools_called"];
 /// Keys of lists of results in a message.
 pub(in crate::read) const LISTS_OF_RESULTS: [&str; 1] = ["tool_results"];
-pub(in crate::read) const NAMES: [&str; 7] =
-    ["name", "tool_name", "toolName", "tool", "function", "tool_type", "intent"];
+pub(in crate::read) const NAMES: [&str; 6] =
+    ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
 pub(in crate::read) const NAMES_OF_STEPS: [&str; 7] =
     ["tool", "tool_name", "toolName", "action_type", "action_taken", "action", "name"];
-pub(in crate::read) const ARGUMENTS: [&str; 13] = [
+pub(in crate::read) const ARGUMENTS: [&str; 12] = [
     "arguments",
     "args",
     "input",
@@ -33,7 +33,6 @@ pub(in crate::read) const ARGUMENTS: [&str; 13] = [
     "tool_args",
     "action_args",
     "params_as_json",
-    "fields",
 ];
 pub(in crate::read) const OUTPUTS: [&str; 13] = [
     "output",

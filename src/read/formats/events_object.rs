@@ -143,7 +143,8 @@ impl<'a> Event<'a> {
             return Some(Cow::Owned(tool.clone()));
         }
         let names = if self.what == Some(What::Step) { &NAMES_OF_STEPS[..] } else { &NAMES };
-        self.find(names, Members::name)
+        // A log may name a call by the intent that it serves.
+        self.find(names, Members::name).or_else(|| self.find(&["intent"], Members::name))
     }
 
     pub(in crate::read) fn session(&self) -> Option<Cow<'a, str>> {
@@ -179,7 +180,8 @@ impl<'a> Event<'a> {
     }
 
     pub(in crate::read) fn calls(&self) -> Vec<Raw<'a>> {
-        self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items()).unwrap_or_default()
+        let objects = |items: &Vec<Raw<'a>>| items.iter().all(|item| item.kind() == Kind::Object);
+        self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items().filter(objects)).unwrap_or_default()
     }
 
     /// Returns the results in a message, apart from its content.

@@ -96,8 +96,8 @@ impl What {
             | "tool_call_started"
             | "tool_execution_start"
             | "tool_called"
-            | "on_tool_start" => Self::Call,
-            "backend_tool_call" => Self::Done,
+            | "on_tool_start"
+            | "backend_tool_call" => Self::Call,
             "tool_result"
             | "tool_response"
             | "tool_output"

@@ -25,20 +25,11 @@ pub(in crate::read) const FORMAT: Definition = Definition {
                 ]),
             ),
         ])),
-        Shape::Object(LONE_CALL),
         Shape::Object(opencode_rows::TABLES),
         Shape::Items(Any(&[opencode_rows::MESSAGE, In("row", &opencode_rows::MESSAGE)])),
     ],
     reader: Reader::Document(read),
 };
-
-/// A tool part without its session.
-const LONE_CALL: Mark = All(&[
-    Says("id", &["prt_*"]),
-    Says("type", &["tool"]),
-    Is(Kind::String, &["tool", "callID"]),
-    In("state", &Has(&["status"])),
-]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     match document {
@@ -52,11 +43,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 fn session(members: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("opencode");
-    if LONE_CALL.fits(members) {
-        run.metadata.id = members.name("sessionID").map(Cow::into_owned);
-        Part(members.clone()).call(&mut run);
-        return run.give(runs);
-    }
     let session = members.object(if members.has("info") { "info" } else { "session" });
     run.metadata.id = session.name("id").map(Cow::into_owned);
     run.metadata.parent = session.name("parentID").or_else(|| session.name("parent_id")).map(Cow::into_owned);

@@ -14,7 +14,8 @@ pub(super) const TABLES: Mark = All(&[
 
 /// A message of OpenCode 2.
 pub(super) const MESSAGE: Mark = All(&[
-    Is(Kind::String, &["id", "session_id"]),
+    Says("id", &["msg_*"]),
+    Says("session_id", &["ses_*"]),
     Says("type", &["user", "assistant"]),
     In("data", &Any(&[Has(&["text", "time"]), Holds("content", &Has(&["type"]))])),
 ]);
