@@ -6,27 +6,25 @@ use super::words;
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Provenance, TextCow, UnknownReason};
 
-/// Members of the blocks and results of MCP. Objects with others are kept as they are.
-const OF_MCP: [&str; 10] = [
-    "type",
-    "text",
-    "annotations",
-    "error",
-    "content",
-    "isError",
-    "is_error",
-    "structuredContent",
-    "_meta",
-    "meta",
-];
+/// Members of both the blocks and the results of MCP. Objects with unknown members are kept as they are.
+const OF_MCP: [&str; 6] = ["type", "annotations", "isError", "is_error", "_meta", "meta"];
 
 /// The maximum number of results around a text.
 const MOST_NESTED: usize = 4;
 
-/// Returns the outcome that a result records, and its text without the objects around it: a block `{"type": "text",
-/// "text": …}`, a list of such blocks, or `{"content": […], "isError": …}`. A text inside may be such a result again.
-pub(super) fn unwrapped(mut words: TextCow<'_>) -> (Option<Outcome>, TextCow<'_>) {
-    let mut outcome = None;
+/// A result without the objects around its text.
+pub(super) struct Unwrapped<'a> {
+    /// The outcome that the objects record or that the text of a block reports.
+    pub(super) outcome: Option<Outcome>,
+    pub(super) text: TextCow<'a>,
+    /// False if the text was in a list. A tool may return such a list as data, so its first words report no failure.
+    pub(super) may_report: bool,
+}
+
+/// Removes the objects around the text of a result: a block `{"type": "text", "text": …}`, a list of such blocks, or
+/// `{"content": […], "isError": …}`. A text inside may be such a result again.
+pub(super) fn unwrapped(mut words: TextCow<'_>) -> Unwrapped<'_> {
+    let (mut outcome, mut is_marked_ok, mut may_report) = (None, false, true);
     for depth in 0..=MOST_NESTED {
         if !words.text().starts_with("{") && !words.text().starts_with("[") {
             break;
@@ -38,20 +36,27 @@ pub(super) fn unwrapped(mut words: TextCow<'_>) -> (Option<Outcome>, TextCow<'_>
         }
         let value = Raw::over(text.as_bytes(), 0);
         let object = Members::from(value);
-        let is_error = depth > 0 && object.name("object").is_some_and(|object| object == "error");
-        let by_text = is_error.then_some(Outcome::error(Provenance::Text));
-        outcome = outcome.or_else(|| recorded(&object)).or(by_text);
+        let flag = ["isError", "is_error"].iter().find_map(|key| object.flag(key));
+        is_marked_ok |= flag == Some(false);
+        outcome = outcome.or_else(|| recorded(&object, flag == Some(true)));
+        let is_error = object.name("object").is_some_and(|object| object == "error");
+        if depth > 0 && is_error && may_report && !is_marked_ok {
+            outcome = outcome.or(Some(Outcome::error(Provenance::Text)));
+        }
         let Some((inner, is_failed)) = inside(value, &object) else { break };
-        outcome = outcome.or_else(|| outcome_of_inner(&inner, is_failed));
+        may_report &= depth > 0 || object.has("text");
+        outcome = outcome.or_else(|| outcome_of_inner(&inner, is_failed, may_report && !is_marked_ok));
         drop(text);
         words = inner.into();
     }
-    (outcome, words)
+    let outcome = outcome.or_else(|| is_marked_ok.then_some(Outcome::flag(false)));
+    Unwrapped { outcome, text: words, may_report }
 }
 
-/// Returns the outcome in the flag of a result of MCP, or in the exit code next to the output of a command.
-fn recorded(object: &Members<'_>) -> Option<Outcome> {
-    if ["isError", "is_error"].iter().any(|key| object.flag(key) == Some(true)) {
+/// Returns the outcome of a result that is marked as failed, or else that in the exit code next to the output of a
+/// command.
+fn recorded(object: &Members<'_>, is_failed: bool) -> Option<Outcome> {
+    if is_failed {
         return Some(Outcome::flag(true));
     }
     let is_of_command = ["stdout", "stderr", "output", "content"].iter().any(|key| object.has(key));
@@ -67,14 +72,14 @@ fn recorded(object: &Members<'_>) -> Option<Outcome> {
 fn inside(value: Raw<'_>, object: &Members<'_>) -> Option<(String, bool)> {
     let blocks = match (value.kind(), object.get("content")) {
         (Kind::List, _) => value.items()?,
-        (_, Some(content)) if is_of_mcp(object) => content.items()?,
+        (_, Some(content)) if is_of_mcp(object, "content") => content.items()?,
         _ => vec![value],
     };
     let is_block = |block: &Raw<'_>| {
         let block = Members::from(*block);
         block.name("type").is_some_and(|kind| kind == "text")
             && block.is("text", Kind::String)
-            && is_of_mcp(&block)
+            && is_of_mcp(&block, "text")
     };
     if blocks.is_empty() || !blocks.iter().all(is_block) {
         return None;
@@ -85,12 +90,18 @@ fn inside(value: Raw<'_>, object: &Members<'_>) -> Option<(String, bool)> {
     Some((texts.join("\n"), is_failed))
 }
 
-fn is_of_mcp(object: &Members<'_>) -> bool {
-    object.keys().all(|key| OF_MCP.contains(&key))
+/// Returns true if an object has no members but those of MCP, with its content under `content`.
+fn is_of_mcp(object: &Members<'_>, content: &str) -> bool {
+    object.iter().all(|(key, value)| match key {
+        "error" if content == "text" => matches!(value.kind(), Kind::Bool | Kind::Null),
+        "error" | "structuredContent" => value.kind() == Kind::Null,
+        _ => key == content || OF_MCP.contains(&key),
+    })
 }
 
-/// Returns the outcome that the text of a block reports. `is_failed` is true if the block is marked as failed.
-fn outcome_of_inner(text: &str, is_failed: bool) -> Option<Outcome> {
+/// Returns the outcome of a text inside. `is_failed` is true if its block is marked as failed. With `may_report`, the
+/// first words of the text may report a failure.
+fn outcome_of_inner(text: &str, is_failed: bool, may_report: bool) -> Option<Outcome> {
     let last = text.trim_end().rsplit('\n').next().unwrap_or_default();
     if let Some(failed) = words::exit_line(last, "Command completed with return code: ") {
         return Some(Outcome::exit_code(failed));
@@ -99,8 +110,9 @@ fn outcome_of_inner(text: &str, is_failed: bool) -> Option<Outcome> {
     if starts(&["Security violation: "]) && is_failed {
         return Some(Outcome::unknown(UnknownReason::Refused, Provenance::Text));
     }
-    let by_text = || {
-        starts(&["Error:", "error:", "Failed to ", "failed to "]).then_some(Outcome::error(Provenance::Text))
-    };
-    is_failed.then_some(Outcome::flag(true)).or_else(by_text)
+    if is_failed {
+        return Some(Outcome::flag(true));
+    }
+    let reports = may_report && starts(&["Error:", "error:", "Failed to ", "failed to "]);
+    reports.then_some(Outcome::error(Provenance::Text))
 }

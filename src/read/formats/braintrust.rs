@@ -8,8 +8,13 @@ pub(in crate::read) const FORMAT: Definition =
 
 const LISTS: [&str; 3] = ["events", "data", "rows"];
 
-const ROW: Mark =
-    All(&[Is(Kind::String, &["span_id", "root_span_id"]), Is(Kind::Object, &["span_attributes"])]);
+const ROW: Mark = All(&[
+    Is(Kind::String, &["span_id", "root_span_id"]),
+    Any(&[
+        Is(Kind::Object, &["span_attributes"]),
+        All(&[Is(Kind::Null, &["span_attributes"]), Has(&["_xact_id"])]),
+    ]),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let rows = fitting(&ROW, objects(document, &LISTS), "items that are not spans", runs);
@@ -25,12 +30,17 @@ fn span<'a>(row: &Members<'a>) -> Read<Observed<'a>> {
     span.name(attributes.name("name").unwrap_or_default());
     let moment = |key: &str| metrics.get(key).and_then(time::of_seconds);
     span.lasted(moment("start").or_else(|| row.time("created")), moment("end"));
-    if let Some(error) = row.present("error") {
+    let error = row.present("error").filter(|error| error.string().is_none_or(|text| !text.is_empty()));
+    if let Some(error) = error {
         span.ended(true, Some(error.string().unwrap_or_else(|| error.spelling())));
     }
-    span.kind(attributes.name("type"));
+    let kind = attributes.name("type");
+    let output = row.present("output");
+    let is_told = |error: &Raw<'_>| error.kind() == Kind::String || output.is_none();
+    let told = error.filter(|error| kind.as_deref() == Some("tool") && is_told(error));
+    span.kind(kind);
     span.value("input.value", row.get("input"))?;
-    span.value("output.value", row.get("output"))?;
+    span.value("output.value", told.or(output))?;
     span.text("llm.model_name", row.object("metadata").name("model"));
     span.count("llm.token_count.prompt", metrics.count("prompt_tokens"));
     span.count("llm.token_count.completion", metrics.count("completion_tokens"));

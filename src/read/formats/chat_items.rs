@@ -122,7 +122,12 @@ pub(in crate::read) fn answer<'a>(
     let Some(text) = output.and_then(content) else {
         return stated.unwrap_or(Outcome::UNMARKED).answer(Content::Absent);
     };
-    let (inner, text) = if nested { written_results::unwrapped(text) } else { (None, text) };
+    let (inner, text) = if nested {
+        let result = written_results::unwrapped(text);
+        (result.outcome, result.text)
+    } else {
+        (None, text)
+    };
     if let Some(outcome) = never_ran(text.text()) {
         return outcome.answer(Content::Present(text));
     }

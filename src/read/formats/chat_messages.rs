@@ -9,7 +9,8 @@ use super::chat_element::Element;
 use super::codex_text;
 use super::prelude::*;
 use crate::read::answers_without_id::InOrder;
-use crate::read::{text_calls, written_results};
+use crate::read::text_calls;
+use crate::read::written_results::{self, Unwrapped};
 
 /// Prefixes of result texts that report a failure.
 const FAILURES: [&str; 5] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:", "MCP error -"];
@@ -283,12 +284,12 @@ impl<'a> Conversation<'a> {
         }
         let answer = match content.and_then(Body::into_result) {
             Some(text) => {
-                let (written, text) = written_results::unwrapped(text);
+                let Unwrapped { outcome: written, text, may_report } = written_results::unwrapped(text);
                 let marked = element.outcome(text.text()).or(written);
                 let (codex, observation) = codex_text::split(text_calls::unmarked(text));
                 let text = observation.text();
                 let outcome = marked.or(codex).unwrap_or_else(|| {
-                    let failed = FAILURES.iter().any(|start| text.starts_with(start));
+                    let failed = may_report && FAILURES.iter().any(|start| text.starts_with(start));
                     let by_text = failed.then_some(Outcome::error(Provenance::Text));
                     by_text.or_else(|| exit_code(text)).unwrap_or(Outcome::UNMARKED)
                 });

@@ -10,7 +10,7 @@ const LISTS: [&str; 2] = ["content", "spans"];
 
 const SPAN: Mark = All(&[
     Is(Kind::String, &["id", "trace_id", "start_time"]),
-    Has(&["parent_span_id"]),
+    Any(&[Has(&["parent_span_id"]), Has(&["name", "input"])]),
     Says("type", &["general", "tool", "llm", "guardrail"]),
 ]);
 

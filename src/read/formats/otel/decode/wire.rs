@@ -235,14 +235,23 @@ pub(crate) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
     Ok(found)
 }
 
+/// Members of messages that hold arguments or content. Objects under them are kept whole.
+const CONTENTS: [&str; 9] =
+    ["arguments", "args", "input", "kwargs", "tool_kwargs", "content", "output", "response", "result"];
+
 /// Reads members of an object whose keys may be parts of dotted names: `{"tool": {"name": "x"}}` is
 /// `tool.name`.
 pub(crate) fn flat<'a>(prefix: &str, json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
     json.object(|key, value| {
         let name = format!("{prefix}{}", String::from_utf8_lossy(key));
         let is_object = value.kind()? == Kind::Object;
-        let key = Key::of(Cow::Borrowed(&name));
-        if let Some(key) = key.filter(|key| !is_object || matches!(key, Key::Known(_))) {
+        let is_whole = |key: &Key<'_>| match key {
+            Key::Known(_) => true,
+            Key::Part(name) => {
+                !is_object || name.rsplit('.').next().is_some_and(|last| CONTENTS.contains(&last))
+            }
+        };
+        if let Some(key) = Key::of(Cow::Borrowed(&name)).filter(is_whole) {
             found.push(key.into_owned(), Value::read(value)?);
         } else if is_object {
             flat(&format!("{name}."), value, found)?;

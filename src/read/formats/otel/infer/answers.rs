@@ -157,7 +157,9 @@ pub(crate) fn inputs<'s>(
     let said = |name| {
         let value = span.attributes.get(name)?;
         Some(match value.to_data() {
-            Data::Text(text) if !text.contains("ToolCallResult(") => prompt(text),
+            Data::Text(text) if !["ToolCall(", "ToolCallResult("].iter().any(|call| text.contains(call)) => {
+                prompt(text)
+            }
             _ => structured(value),
         })
     };
