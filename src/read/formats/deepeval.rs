@@ -29,7 +29,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     for object in document.each() {
         let run = object.within("testRunData");
         if TRACE.fits(&run) {
-            add(&run, &mut spans)?;
+            add(&run, &mut spans, runs)?;
             continue;
         }
         runs.pass_over("conversations of test runs", run.list("conversationalTestCases").len() as u64);
@@ -56,7 +56,7 @@ fn has_run(trace: &Members<'_>, case: &Members<'_>) -> bool {
 /// Emits the runs of the trace of a case, each with the result of the case and its name as the task.
 fn traced<'a>(case: &Members<'a>, trace: &Members<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let mut spans = Vec::new();
-    add(trace, &mut spans)?;
+    add(trace, &mut spans, runs)?;
     let metadata = Metadata { task: case.name("name").map(Cow::into_owned), ..Metadata::default() };
     let outer = std::mem::take(&mut runs.around);
     (runs.around.metadata, runs.around.reward) = (metadata, reward(case));
@@ -87,9 +87,12 @@ fn case(case: &Members<'_>, runs: &mut Runs<'_>) {
 }
 
 /// Adds the spans of a trace.
-fn add<'a>(trace: &Members<'a>, spans: &mut Vec<Observed<'a>>) -> Read<()> {
+fn add<'a>(trace: &Members<'a>, spans: &mut Vec<Observed<'a>>, runs: &mut Runs<'_>) -> Read<()> {
     for (list, kind) in LISTS {
         for members in trace.objects(list) {
+            let is_other = |item: &&Raw<'_>| item.kind() != Kind::Object;
+            let others = members.list("input").iter().filter(is_other).count();
+            runs.pass_over("items of inputs that are not messages", others as u64);
             spans.push(span(trace, &members, kind)?);
         }
     }
