@@ -35,8 +35,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         runs.pass_over("conversations of test runs", run.list("conversationalTestCases").len() as u64);
         for case in fitting(&CASE, run.objects("testCases"), "items that are not test cases", runs) {
             let trace = case.object("trace");
-            if TRACE.fits(&trace) && LISTS.iter().any(|(list, _)| !trace.list(list).is_empty()) {
-                add(&trace, &mut spans)?;
+            if TRACE.fits(&trace) && has_run(&trace, &case) {
+                traced(&case, &trace, runs)?;
             } else {
                 self::case(&case, runs);
             }
@@ -46,11 +46,34 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Emits the run of a case without a trace: its input, the calls that it lists, and its output.
+/// Returns true if the trace of a case has the calls that the case lists, or the case lists none and the trace has an
+/// agent or a request.
+fn has_run(trace: &Members<'_>, case: &Members<'_>) -> bool {
+    let has = |list| !trace.list(list).is_empty();
+    has("toolSpans") || case.list("toolsCalled").is_empty() && (has("agentSpans") || has("llmSpans"))
+}
+
+/// Emits the runs of the trace of a case, each with the result of the case and its name as the task.
+fn traced<'a>(case: &Members<'a>, trace: &Members<'a>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut spans = Vec::new();
+    add(trace, &mut spans)?;
+    let metadata = Metadata { task: case.name("name").map(Cow::into_owned), ..Metadata::default() };
+    let outer = std::mem::take(&mut runs.around);
+    (runs.around.metadata, runs.around.reward) = (metadata, reward(case));
+    observed::give(spans, runs);
+    runs.around = outer;
+    Ok(())
+}
+
+fn reward(case: &Members<'_>) -> Option<f64> {
+    case.flag("success").map(|success| f64::from(u8::from(success)))
+}
+
+/// Emits the run of a case that is not read from its trace: its input, the calls that it lists, and its output.
 fn case(case: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::default();
     run.metadata.id = case.name("name").map(Cow::into_owned);
-    run.reward = case.flag("success").map(|success| f64::from(u8::from(success)));
+    run.reward = reward(case);
     run.say(Actor::User, case.text("input"));
     for called in case.objects("toolsCalled") {
         let call = run.call(None, called.name("name"), called.get("inputParameters"));

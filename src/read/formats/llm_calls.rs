@@ -8,6 +8,7 @@ use super::chat_content;
 use super::chat_element::Element;
 use super::chat_messages::{Conversation, SKIPPED};
 use super::gemini_contents::Contents;
+use super::llm_conversations::{self, Exchanges, Kept};
 use super::prelude::*;
 use super::{llm_code, llm_messages, llm_stream};
 
@@ -33,7 +34,7 @@ const STEP: Mark = All(&[
 const STORE: Mark = Holds("steps", &STEP);
 
 /// A logged request with its response.
-struct Exchange<'a> {
+pub(super) struct Exchange<'a> {
     request: Body<'a>,
     /// Number of messages in the request.
     length: usize,
@@ -42,7 +43,7 @@ struct Exchange<'a> {
     is_whole: bool,
     id: Option<Cow<'a, str>>,
     /// The run to which the log assigns it. Other runs may repeat its messages.
-    run: Option<Cow<'a, str>>,
+    pub(super) run: Option<Cow<'a, str>>,
     model: Option<Cow<'a, str>>,
     /// The error that the log has for a request without a response.
     error: Option<Raw<'a>>,
@@ -123,10 +124,6 @@ impl<'a> Exchange<'a> {
         if STEP.fits(members) {
             return Self::of_step(members);
         }
-        // Spans with an input and an output may show tools.
-        if ["parent_span_id", "parentObservationId"].iter().any(|key| members.has(key)) {
-            return None;
-        }
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) =
             match (object("request").or_else(|| object("payload")), object("input")) {
@@ -140,17 +137,17 @@ impl<'a> Exchange<'a> {
         // A request that failed has an error instead of a response.
         let has_failed = || members.present("error").is_some() && request.member("body").is_some();
         let has_outcome = members.has("response") || has_failed();
-        if is_whole && response.is_none() || !is_whole && !has_outcome {
+        // Spans with an input and an output may show tools.
+        let is_span =
+            || ["parent_span_id", "parentObservationId"].iter().any(|key| members.present(key).is_some());
+        if is_whole && (response.is_none() || is_span()) || !is_whole && !has_outcome {
             return None;
         }
         let response = response.filter(|response| response.kind() != Kind::Null).map(Body::of);
         let id = ["session_id", "conversation_id", "task_id"].iter().find_map(|key| members.name(key));
-        Some(Self {
-            is_whole,
-            id,
-            error: members.present("error"),
-            ..Self::new(Body::of(request), response)?
-        })
+        let exchange =
+            Self { is_whole, id, error: members.present("error"), ..Self::new(Body::of(request), response)? };
+        (!exchange.is_other_task()).then_some(exchange)
     }
 
     /// Returns an exchange in OpenHands' form: the members of the request and the response are in one object.
@@ -185,13 +182,13 @@ impl<'a> Exchange<'a> {
     }
 
     /// Returns the [`llm_messages::key`] of each message in the request.
-    fn keys(&self) -> Vec<String> {
+    pub(super) fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
         messages.into_iter().map(llm_messages::key).collect()
     }
 
     /// Returns the messages or items of the response.
-    fn spoken(&self) -> Vec<Raw<'_>> {
+    pub(super) fn spoken(&self) -> Vec<Raw<'_>> {
         self.response.as_ref().map(|response| llm_messages::spoken(response.json())).unwrap_or_default()
     }
 
@@ -201,20 +198,30 @@ impl<'a> Exchange<'a> {
         words::text(error.member("message").unwrap_or(error))
     }
 
-    /// Returns true if the API keeps what came before the request, so that it has only what is new.
-    fn is_continuation(&self) -> bool {
-        ["previous_response_id", "conversation"].iter().any(|key| self.request.member(key).is_some())
+    /// Returns what the API keeps and the request continues. The request then has only what is new.
+    pub(super) fn continued(&self) -> Vec<Kept> {
+        let id = |key| {
+            let value = self.request.member(key)?;
+            common::ident(value.member("id").unwrap_or(value)).map(Cow::into_owned)
+        };
+        let response = id("previous_response_id").map(Kept::Response);
+        response.into_iter().chain(id("conversation").map(Kept::Conversation)).collect()
     }
 
-    /// Returns true if the request continues the response of another.
-    fn continues(&self, before: &Self) -> bool {
-        let is_same = |this: Option<Raw<'_>>, other: Option<Raw<'_>>| {
-            let id = |value: Raw<'_>| common::ident(value.member("id").unwrap_or(value)).map(Cow::into_owned);
-            this.and_then(id).is_some_and(|this| Some(this) == other.and_then(id))
+    /// Returns the response, for a request that continues it.
+    pub(super) fn answered(&self) -> Option<Kept> {
+        let id = self.response.as_ref()?.member("id").and_then(common::ident)?;
+        Some(Kept::Response(id.into_owned()))
+    }
+
+    /// Returns true if the request is a text to which the response is no message: a text to embed or to speak.
+    fn is_other_task(&self) -> bool {
+        let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
+        let is_text = messages.first().is_some_and(|message| message.kind() == Kind::String);
+        let is_message = |response: &Body<'_>| {
+            ["messages", "message", "output", "choices"].iter().any(|key| response.member(key).is_some())
         };
-        let response = before.response.as_ref().and_then(|response| response.member("id"));
-        is_same(self.request.member("previous_response_id"), response)
-            || is_same(self.request.member("conversation"), before.request.member("conversation"))
+        is_text && self.continued().is_empty() && !self.response.as_ref().is_some_and(is_message)
     }
 
     fn model(&self) -> Option<Cow<'_, str>> {
@@ -231,64 +238,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     };
     let exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
     runs.pass_over("items that are not requests with responses", (objects.len() - exchanges.len()) as u64);
-    let mut conversations: Vec<Exchanges<'_, '_>> = Vec::new();
-    for exchange in &exchanges {
-        let keys = exchange.keys();
-        let is_same_run = |one: &Exchanges<'_, '_>| one.last().is_some_and(|last| last.run == exchange.run);
-        let follows = |one: &&mut Exchanges<'_, '_>| one.last().is_some_and(|last| exchange.continues(last));
-        if exchange.is_continuation()
-            && let Some(one) = conversations.iter_mut().rfind(follows)
-        {
-            one.keys = keys;
-            one.parts.push(vec![exchange]);
-            continue;
-        }
-        let continued = |one: &Exchanges<'_, '_>| is_same_run(one) && keys.starts_with(&one.keys);
-        let mut open = conversations.iter().rposition(continued);
-        let mut known = 0;
-        if open.is_none()
-            && let Some((place, length)) = repeated(&conversations, &keys)
-        {
-            known = length;
-            // If the client runs the tools, the log begins a new run after each answer; join it to the run before.
-            open = keys.get(known).is_some_and(|key| key.starts_with("tool\n")).then_some(place);
-        }
-        match open.and_then(|place| conversations.get_mut(place)) {
-            Some(open) => {
-                open.keys = keys;
-                open.parts.last_mut().into_iter().for_each(|part| part.push(exchange));
-            }
-            None => conversations.push(Exchanges { keys, parts: vec![vec![exchange]], known }),
-        }
-    }
+    let conversations = llm_conversations::group(&exchanges);
     conversations.iter().try_for_each(|one| give(one, runs))
-}
-
-/// The requests of one conversation.
-struct Exchanges<'e, 'a> {
-    /// The keys of the messages of the last request.
-    keys: Vec<String>,
-    /// The requests. Those of a part repeat its messages; those of the next part only continue them.
-    parts: Vec<Vec<&'e Exchange<'a>>>,
-    /// Number of messages at the start that belong to an earlier run.
-    known: usize,
-}
-
-impl<'e, 'a> Exchanges<'e, 'a> {
-    fn last(&self) -> Option<&'e Exchange<'a>> {
-        self.parts.last()?.last().copied()
-    }
-}
-
-/// Returns the index of the longest conversation that the messages with these keys begin with, and the number of
-/// its messages that they repeat, those of its last response included.
-fn repeated(conversations: &[Exchanges<'_, '_>], keys: &[String]) -> Option<(usize, usize)> {
-    let places = conversations.iter().enumerate();
-    let before = places.filter(|(_, one)| keys.len() > one.keys.len() && keys.starts_with(&one.keys));
-    let (place, one) = before.max_by_key(|(_, one)| one.keys.len())?;
-    let spoken: Vec<_> = one.last()?.spoken().into_iter().map(llm_messages::key).collect();
-    let is_answered = keys.get(one.keys.len()..).is_some_and(|later| later.starts_with(&spoken));
-    Some((place, one.keys.len() + if is_answered { spoken.len() } else { 0 }))
 }
 
 /// Emits the requests of one conversation as a run.

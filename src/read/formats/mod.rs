@@ -71,6 +71,7 @@ pub(super) mod letta;
 pub(super) mod llama_index;
 pub(super) mod llm_calls;
 pub(super) mod llm_code;
+mod llm_conversations;
 mod llm_messages;
 mod llm_stream;
 pub(super) mod mastra;
