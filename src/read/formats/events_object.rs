@@ -180,8 +180,9 @@ impl<'a> Event<'a> {
     }
 
     pub(in crate::read) fn calls(&self) -> Vec<Raw<'a>> {
-        let objects = |items: &Vec<Raw<'a>>| items.iter().all(|item| item.kind() == Kind::Object);
-        self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items().filter(objects)).unwrap_or_default()
+        // `tools_called` may list no more than names.
+        let calls = |items: &Vec<Raw<'a>>| items.iter().any(|item| item.kind() != Kind::String);
+        self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items().filter(calls)).unwrap_or_default()
     }
 
     /// Returns the results in a message, apart from its content.
