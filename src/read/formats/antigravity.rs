@@ -128,7 +128,7 @@ fn read_step<'a>(
             match call.zip(task) {
                 // Other calls may report on a task that is waited for.
                 Some((call, task)) if !tasks.contains_key(&task) => {
-                    _ = tasks.insert(task, (call, observation))
+                    _ = tasks.insert(task, (call, observation));
                 }
                 _ => run.answer_to(call, outcome.answer(observation.into())),
             }
