@@ -87,6 +87,10 @@ impl OpenTrace {
 impl TraceAssembler {
     /// Packs an open trace: an idle one until it expires, any other (because of a limit) until it is next due.
     pub(super) fn park(&mut self, id: &Arc<str>) {
+        // Keeping below the limit may have parked it already.
+        if !matches!(self.slots.get(id), Some(Slot { state: State::Open(_), .. })) {
+            return;
+        }
         let Some(slot) = self.slots.remove(id) else { return };
         let State::Open(open) = &slot.state else { return };
         let options = &self.rules.options;
