@@ -36,6 +36,7 @@ fn span<'a>(row: &Members<'a>) -> Read<Observed<'a>> {
     }
     let kind = attributes.name("type");
     let output = row.present("output");
+    // What a failed tool printed says less than its error.
     let is_told = |error: &Raw<'_>| error.kind() == Kind::String || output.is_none();
     let told = error.filter(|error| kind.as_deref() == Some("tool") && is_told(error));
     span.kind(kind);
