@@ -127,7 +127,7 @@ fn explain(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_counterfactual_flips_the_verdict(calls in calls(), progress in any::<bool>()) {

@@ -36,7 +36,7 @@ fn the_throughput_ends_with_one_object() {
     let expected = ["ratio_1t", "speedup_2t", "floor_speedup_2t", "mb_per_s_1t", "runs_per_s_1t", "peak_mib"];
     let of_files = ["files_mb_per_s_1t", "lines_to_files"];
     for layout in ["files", "lines"] {
-        let out = throughput(&["--rounds", "2", "--min-mb", "1", "--layout", layout, file], 0);
+        let out = throughput(&["--rounds", "1", "--min-mb", "1", "--layout", layout, file], 0);
         let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
         assert_eq!(keys(&figures), expected.into_iter().chain(of_files).collect());
         for (key, figure) in figures.as_object().unwrap() {
@@ -53,7 +53,7 @@ fn the_throughput_ends_with_one_object() {
     let out = throughput(&["--by-format", "--on-disk", "--rounds", "2", file], 0);
     let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     assert!(figures["tau2"].as_f64().is_some_and(|ratio| ratio > 0.0), "{out}");
-    let out = throughput(&["--by-format", "--rounds", "1", "--made=400"], 0);
+    let out = throughput(&["--by-format", "--rounds", "1", "--made=100"], 0);
     let figures: Value = serde_json::from_str(out.lines().last().unwrap()).unwrap();
     let formats = [
         "anthropic-messages",

@@ -294,7 +294,8 @@ mod tests {
         let rows: Vec<SimulationRow> =
             rows().into_iter().filter(|row| row.task.is_some() && row.domain.is_some()).collect();
         for cluster in [ClusterBy::Task, ClusterBy::ModelDomain, ClusterBy::File, ClusterBy::None] {
-            let options = ReplicationOptions { cluster, ..ReplicationOptions::default() };
+            let resampling = Resampling { resamples: 200, ..Resampling::default() };
+            let options = ReplicationOptions { cluster, resampling, ..ReplicationOptions::default() };
             let summed = SummedReplication::of(&state(3, &rows), &options).unwrap().unwrap();
             let exact = ReplicationAnalysis::of(&rows, &options).unwrap();
             for (one, other) in summed.overall.iter().zip(&exact.associations.overall) {

@@ -298,7 +298,6 @@ fn results_are_compared_like_trials() {
     let apart = env.replace(":env=", ":env@other=");
     let found = json_of("bench recovery", &["compare", "--results", &fresh, "--results", &apart]);
     assert_eq!(&found["contexts"]["env after other"]["models"]["m:1"], model);
-
     let (status, _, err) = run("bench recovery", &["compare", "--results", "m=trials"]);
     assert_eq!(status, 2);
     assert!(err.contains("expected MODEL:CONTEXT[@SOURCE]=PATH"), "{err}");

@@ -96,7 +96,6 @@ fn a_gate_fails_on_its_conditions_alone() {
         let other = folder.write("other.jsonl", &run);
         ends("check", &[&other, "--baseline", &baseline, "--fail-on", "any"], 1);
     }
-
     let broken = folder.write("broken.json", "{");
     ends("check", &[&input, &broken], 3);
     ends("check", &[&input, &broken, "--allow-unread"], 0);

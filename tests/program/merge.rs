@@ -198,7 +198,6 @@ proptest! {
             prop_assert_eq!(reports(one.into_content()), reports(whole));
         }
     }
-
     #[test]
     fn any_other_byte_is_refused(at in 0..4000_usize, byte in any::<u8>(), cut in 0..4000_usize) {
         let scanned = scanned(&[json!({"simulations": [json_of(&(Some(1), Some(1), None, Some(0.1), vec![(1, true); 4]))]})
