@@ -17,10 +17,11 @@ const LISTS: [&str; 3] = ["tool_calls", "toolCalls", "toolInvocations"];
 /// Keys of single calls.
 const SINGLE: [&str; 3] = ["function_call", "functionCall", "toolUse"];
 
-/// Types of objects that are calls.
-const KINDS: [&str; 8] = [
+/// Types and roles of objects that are calls.
+const KINDS: [&str; 9] = [
     "tool_use",
     "tool_call",
+    "tool_call_invocation",
     "tool-call",
     "toolCall",
     "toolUse",
@@ -197,9 +198,9 @@ impl Found {
             path.push('/');
             path.push_str(&String::from_utf8_lossy(key));
             let first = value.peek_byte();
-            let walked = if key == b"type" && first == Some(b'"') {
+            let walked = if is_one(&["type", "role"]) && first == Some(b'"') {
                 let kind = value.text()?.decode();
-                is_call = KINDS.contains(&&*kind);
+                is_call |= KINDS.contains(&&*kind);
                 Ok(())
             } else if first == Some(b'[') && is_one(&LISTS) {
                 self.items(value, path, |found, item, path| {

@@ -47,8 +47,17 @@ pub(in crate::read) mod openai {
 }
 
 /// Keys that show that an object is in another format.
-const FOREIGN: [&str; 8] =
-    ["simulations", "samples", "eval", "reward_info", "trajectory", "history", "steps", "projectHash"];
+const FOREIGN: [&str; 9] = [
+    "simulations",
+    "samples",
+    "eval",
+    "reward_info",
+    "trajectory",
+    "history",
+    "steps",
+    "projectHash",
+    "transcript_with_tool_calls",
+];
 
 fn claims(document: &Document<'_>) -> bool {
     match document {

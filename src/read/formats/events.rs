@@ -43,8 +43,13 @@ fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
                 let is_run = |events: &Vec<Raw<'_>>| {
                     !are_answered || events.iter().any(|event| Event::of(*event).is_answered())
                 };
-                let mut lists = members.iter().filter_map(|(key, value)| of_key(key, value));
-                lists.find(is_run).unwrap_or_default()
+                let lists = members.iter().filter_map(|(key, value)| of_key(key, value)).filter(is_run);
+                let mut lists = lists.collect::<Vec<_>>();
+                // A transcript may be recorded twice, once without its calls.
+                let holds_calls =
+                    |events: &Vec<Raw<'_>>| events.iter().any(|event| Event::of(*event).is_call());
+                let place = lists.iter().position(holds_calls).unwrap_or_default();
+                if lists.is_empty() { Vec::new() } else { lists.swap_remove(place) }
             }
         }
         document if are_events(document.items()) => document.items().to_vec(),

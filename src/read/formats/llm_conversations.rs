@@ -1,6 +1,7 @@
 //! Groups logged requests by conversation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::llm_calls::Exchange;
 use super::llm_messages;
@@ -14,8 +15,9 @@ pub(super) enum Kept {
 
 /// The requests of one conversation.
 pub(super) struct Exchanges<'e, 'a> {
-    /// The keys of the messages of the last request.
+    /// The keys of the messages of the last request, and their hashes.
     keys: Vec<String>,
+    hashes: Hashes,
     /// The requests. Those of a part repeat its messages; those of the next part only continue them.
     pub(super) parts: Vec<Vec<&'e Exchange<'a>>>,
     /// Number of messages at the start that belong to an earlier run.
@@ -54,12 +56,14 @@ pub(super) fn group<'e, 'a>(exchanges: &'e [Exchange<'a>]) -> Vec<Exchanges<'e, 
     let mut conversations: Vec<Exchanges<'e, 'a>> = Vec::new();
     // The last conversation with each response, and with each id that its requests continue.
     let mut places: BTreeMap<Kept, usize> = BTreeMap::new();
+    let mut by_messages = ByMessages::default();
     for exchange in exchanges {
         let (keys, continued) = (exchange.keys(), exchange.continued());
+        let hashes = Hashes::of(exchange, &keys);
         let (mut open, mut known) = (None, 0);
         let mut is_next = false;
         if continued.is_empty() {
-            (open, known) = repeating(&conversations, exchange, &keys);
+            (open, known) = repeating(&conversations, &by_messages, &hashes, &keys);
         }
         for kept in &continued {
             let Some(place) = places.get(kept).copied() else { continue };
@@ -74,46 +78,98 @@ pub(super) fn group<'e, 'a>(exchanges: &'e [Exchange<'a>]) -> Vec<Exchanges<'e, 
         let is_kept = !continued.is_empty();
         match conversations.get_mut(place) {
             Some(one) => {
-                one.keys = keys;
+                by_messages.remove(&one.hashes, place);
+                (one.keys, one.hashes) = (keys, hashes);
                 one.is_kept |= is_kept;
                 match one.parts.last_mut().filter(|_| !is_next) {
                     Some(part) => part.push(exchange),
                     None => one.parts.push(vec![exchange]),
                 }
             }
-            None => conversations.push(Exchanges { keys, parts: vec![vec![exchange]], known, is_kept }),
+            None => {
+                conversations.push(Exchanges { keys, hashes, parts: vec![vec![exchange]], known, is_kept });
+            }
+        }
+        if let Some(one) = conversations.get(place).filter(|one| !one.is_kept) {
+            by_messages.add(&one.hashes, place);
         }
         places.extend(continued.into_iter().chain(exchange.answered()).map(|kept| (kept, place)));
     }
     conversations
 }
 
+/// Hashes of the first 0, 1, 2 … keys of messages: for any run, and for the run of the request.
+struct Hashes {
+    any: Vec<u64>,
+    own: Vec<u64>,
+}
+
+impl Hashes {
+    fn of(exchange: &Exchange<'_>, keys: &[String]) -> Self {
+        let hashes = |run: Option<_>| {
+            let mut hasher = DefaultHasher::new();
+            run.hash(&mut hasher);
+            let first = hasher.finish();
+            let next = keys.iter().map(|key| {
+                key.hash(&mut hasher);
+                hasher.finish()
+            });
+            [first].into_iter().chain(next).collect()
+        };
+        Self { any: hashes(None), own: hashes(Some(&exchange.run)) }
+    }
+
+    /// Returns the hashes of all keys.
+    fn whole(&self) -> impl Iterator<Item = u64> {
+        [self.any.last(), self.own.last()].into_iter().flatten().copied()
+    }
+}
+
+/// The conversations that no API keeps, by the hashes of their messages.
+#[derive(Default)]
+struct ByMessages(BTreeMap<u64, BTreeSet<usize>>);
+
+impl ByMessages {
+    fn add(&mut self, hashes: &Hashes, place: usize) {
+        for hash in hashes.whole() {
+            self.0.entry(hash).or_default().insert(place);
+        }
+    }
+
+    fn remove(&mut self, hashes: &Hashes, place: usize) {
+        for hash in hashes.whole() {
+            self.0.get_mut(&hash).map(|places| places.remove(&place));
+        }
+    }
+
+    /// Returns the last conversation with this hash.
+    fn last(&self, hash: u64) -> Option<usize> {
+        self.0.get(&hash)?.last().copied()
+    }
+}
+
 /// Returns the index of the conversation whose messages a request repeats, if there is one, and the number of messages
 /// that an earlier run has if there is none.
 fn repeating(
     conversations: &[Exchanges<'_, '_>],
-    exchange: &Exchange<'_>,
+    by_messages: &ByMessages,
+    hashes: &Hashes,
     keys: &[String],
 ) -> (Option<usize>, usize) {
-    let is_same_run = |one: &Exchanges<'_, '_>| one.last().is_some_and(|last| last.run == exchange.run);
-    let repeats = |one: &Exchanges<'_, '_>| !one.is_kept && is_same_run(one) && keys.starts_with(&one.keys);
-    let open = conversations.iter().rposition(repeats);
+    let open = hashes.own.iter().filter_map(|hash| by_messages.last(*hash)).max();
     if open.is_some() {
         return (open, 0);
     }
-    let Some((place, known)) = repeated(conversations, keys) else { return (None, 0) };
+    // The longest conversation that the messages begin with.
+    let before = hashes.any.iter().take(keys.len()).filter_map(|hash| by_messages.last(*hash)).last();
+    let Some((place, one)) = before.and_then(|place| Some((place, conversations.get(place)?))) else {
+        return (None, 0);
+    };
+    let spoken: Vec<_> = one.last().map_or_else(Vec::new, Exchange::spoken);
+    let spoken: Vec<_> = spoken.into_iter().map(llm_messages::key).collect();
+    let is_answered = keys.get(one.keys.len()..).is_some_and(|later| later.starts_with(&spoken));
+    let known = one.keys.len() + if is_answered { spoken.len() } else { 0 };
     // If the client runs the tools, the log begins a new run after each answer; join it to the run before.
     let is_answer = keys.get(known).is_some_and(|key| key.starts_with("tool\n"));
     (is_answer.then_some(place), known)
-}
-
-/// Returns the index of the longest conversation that the messages with these keys begin with, and the number of
-/// its messages that they repeat, those of its last response included.
-fn repeated(conversations: &[Exchanges<'_, '_>], keys: &[String]) -> Option<(usize, usize)> {
-    let places = conversations.iter().enumerate().filter(|(_, one)| !one.is_kept);
-    let before = places.filter(|(_, one)| keys.len() > one.keys.len() && keys.starts_with(&one.keys));
-    let (place, one) = before.max_by_key(|(_, one)| one.keys.len())?;
-    let spoken: Vec<_> = one.last()?.spoken().into_iter().map(llm_messages::key).collect();
-    let is_answered = keys.get(one.keys.len()..).is_some_and(|later| later.starts_with(&spoken));
-    Some((place, one.keys.len() + if is_answered { spoken.len() } else { 0 }))
 }
