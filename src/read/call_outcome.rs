@@ -121,9 +121,11 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     found.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
 }
 
-/// Returns true if the text is a message of LangChain with a failed result, as Python prints it.
+/// Returns true if the text is a failed result as Python prints it: a message of LangChain, or a result of MCP.
 pub(super) fn is_printed_error(text: Text<'_>) -> bool {
-    text.starts_with("content=") && text.to_str().trim_end().ends_with(" status='error'")
+    let ends = |end: &str| text.tail(40).trim_end().ends_with(end);
+    text.starts_with("content=") && ends(" status='error'")
+        || ["meta=", "content=["].iter().any(|start| text.starts_with(start)) && ends(" isError=True")
 }
 
 /// Returns true if the text reports that OpenClaw's `process` tool stops a session. The status next to such a text

@@ -167,6 +167,7 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
                 for result in results {
                     run.answer_to(asked.pop_front(), turn, None, answer_of(result.text));
                 }
+                put_feedback(run, &text, turn);
             }
             Entry::Answer { turn, id: None, answer } | Entry::Orphan { turn, id: None, answer } => {
                 let answer = match &answer.observation {
@@ -217,9 +218,18 @@ fn read_answers(run: &mut Assembler<'_>) {
                     let call = (place < asked.len()).then(|| asked.remove(place).1);
                     run.answer_to(call, turn, None, answer_of(text));
                 }
+                put_feedback(run, &text, turn);
             }
             entry => run.put(entry),
         }
+    }
+}
+
+/// Adds the words of the user that Cline and Roo put into an answer.
+fn put_feedback(run: &mut Assembler<'_>, text: &str, turn: u64) {
+    let inner = text.split_once("<feedback>").and_then(|(_, rest)| rest.split_once("</feedback>"));
+    if let Some(words) = inner.map(|(words, _)| words.trim()).filter(|words| !words.is_empty()) {
+        run.put(Entry::Message { actor: Actor::User, turn, text: words.to_owned().into(), time: None });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Results of tools that are written as JSON into a text: the blocks and results of MCP, and exit codes.
 
-use super::call_outcome::{Outcome, is_failure_code};
+use super::call_outcome::{Outcome, is_failure_code, is_printed_error};
 use super::members::Members;
 use super::words;
 use crate::json::{Json, Kind, Raw};
@@ -24,7 +24,8 @@ pub(super) struct Unwrapped<'a> {
 /// Removes the objects around the text of a result: a block `{"type": "text", "text": …}`, a list of such blocks, or
 /// `{"content": […], "isError": …}`. A text inside may be such a result again.
 pub(super) fn unwrapped(mut words: TextCow<'_>) -> Unwrapped<'_> {
-    let (mut outcome, mut is_marked_ok, mut may_report) = (None, false, true);
+    let mut outcome = is_printed_error(words.text()).then_some(Outcome::flag(true));
+    let (mut is_marked_ok, mut may_report) = (false, true);
     for depth in 0..=MOST_NESTED {
         if !words.text().starts_with("{") && !words.text().starts_with("[") {
             break;

@@ -15,6 +15,15 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 
 const UPDATE: Mark = Is(Kind::String, &["sessionUpdate"]);
 
+/// The names of updates in Kiro, and those of the protocol.
+const UPDATES_OF_KIRO: [(&str, &str); 5] = [
+    ("AgentMessageChunk", "agent_message_chunk"),
+    ("AgentThoughtChunk", "agent_thought_chunk"),
+    ("ToolCall", "tool_call"),
+    ("ToolCallUpdate", "tool_call_update"),
+    ("UserMessageChunk", "user_message_chunk"),
+];
+
 /// Returns the parameters of a message and their update. Some logs record only the parameters or the update.
 fn update<'a>(message: &Members<'a>) -> (Members<'a>, Members<'a>) {
     let params = if message.has("params") { message.object("params") } else { message.clone() };
@@ -77,7 +86,12 @@ impl<'a> Sessions<'a> {
     fn message(&mut self, message: &Members<'a>) {
         let (params, update) = update(message);
         let session = params.ident("sessionId");
-        let kind = update.name("sessionUpdate");
+        let kind = update.name("sessionUpdate").map(|kind| {
+            match UPDATES_OF_KIRO.iter().find(|(of_kiro, _)| kind == *of_kiro) {
+                Some((_, known)) => Cow::Borrowed(*known),
+                None => kind,
+            }
+        });
         if kind.is_some() {
             self.current.clone_from(&session);
         }
@@ -104,7 +118,7 @@ impl<'a> Sessions<'a> {
                 self.prompts.extend(message.ident("id").map(|id| (id, session.clone())));
                 let run = self.runs.run(session);
                 run.turn(None);
-                for part in params.list("prompt") {
+                for part in params.list("prompt").into_iter().chain(params.list("content")) {
                     run.say(Actor::User, text(Some(part)));
                 }
             }

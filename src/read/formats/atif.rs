@@ -112,8 +112,10 @@ impl<'a> Trajectory<'a> {
             return self.run.pass_over("steps copied from another trajectory", 1);
         }
         self.run.model(step.name("model_name"));
-        let actor = match step.name("source").as_deref() {
-            Some("agent") => Actor::Agent,
+        // Some writers nest the message of a chat, with its role.
+        let nested = step.object("message");
+        let actor = match step.name("source").or_else(|| nested.name("role")).as_deref() {
+            Some("agent" | "assistant") => Actor::Agent,
             Some("user") => Actor::User,
             _ => Actor::System,
         };
@@ -122,7 +124,7 @@ impl<'a> Trajectory<'a> {
             let end = &mut self.run.metadata.termination;
             *end = extra.name("stop_reason").map(Cow::into_owned).or(end.take());
         }
-        let mut message = step.message("message");
+        let mut message = step.message("message").or_else(|| nested.message("content"));
         let (mut results, is_dialect) = results_of(&step.object("observation"));
         if let [result] = &mut *results {
             if is_dialect {

@@ -68,8 +68,19 @@ impl<'a> Element<'a> {
                 }
                 b"name" => return wire::name(value).map(|name| found.name = name),
                 b"status" => return wire::name(value).map(|status| found.status = status),
-                b"is_error" | b"tool_call_error" => {
-                    return wire::boolean(value).map(|flag| found.is_error = flag);
+                b"is_error" | b"isError" | b"tool_call_error" => {
+                    return wire::boolean(value).map(|flag| found.is_error = flag.or(found.is_error));
+                }
+                b"success" => {
+                    let flag = wire::boolean(value)?.map(|succeeded| !succeeded);
+                    found.is_error = found.is_error.or(flag);
+                    return Ok(());
+                }
+                b"metadata" => {
+                    let metadata = Members::from(value.raw()?);
+                    let flag = metadata.flag("isError").or_else(|| metadata.flag("is_error"));
+                    found.is_error = found.is_error.or(flag);
+                    return Ok(());
                 }
                 b"extra" => return value.raw().map(|extra| found.extra = Extra::of(&extra.into())),
                 b"usage" => {
@@ -119,7 +130,7 @@ impl<'a> Element<'a> {
                 b"action" => &mut found.action,
                 b"queries" => &mut found.queries,
                 b"input" => &mut found.input,
-                b"output" | b"result" => &mut found.output,
+                b"output" | b"result" | b"tool_result" => &mut found.output,
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
                 b"_metadata" => return found.metadata(value),
@@ -248,7 +259,10 @@ impl<'a> Element<'a> {
 
     /// Returns the outcome of a call from the flags and the exit code of its result.
     pub(in crate::read) fn flag(&self) -> Option<Outcome> {
-        if let Some(failed) = self.is_error.or_else(|| self.error.and_then(Raw::boolean)) {
+        let stated = |error: Raw<'a>| {
+            error.boolean().or_else(|| error.string().filter(|text| !text.trim().is_empty()).map(|_| true))
+        };
+        if let Some(failed) = self.is_error.or_else(|| self.error.and_then(stated)) {
             return Some(Outcome::flag(failed));
         }
         match self.status.as_deref() {

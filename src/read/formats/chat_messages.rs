@@ -282,7 +282,10 @@ impl<'a> Conversation<'a> {
             }
             (_, Some(_)) => {}
         }
-        let answer = match content.and_then(Body::into_result) {
+        let output = element.part("output");
+        let text = content.and_then(Body::into_result);
+        let text = text.filter(|text| output.is_none() || !wire::is_blank(text.text()));
+        let answer = match text.or_else(|| output.and_then(words::result)) {
             Some(text) => {
                 let Unwrapped { outcome: written, text, may_report } = written_results::unwrapped(text);
                 let marked = element.outcome(text.text()).or(written);

@@ -120,7 +120,8 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
     let content = message.get("content").and_then(|content| Body::Value(content).into_message().ok());
     let (text, blocks) = content.unwrap_or_default();
-    let (unknown, duration) = beside_result(&members.object("toolUseResult"));
+    let (stated, duration) = beside_result(&members.object("toolUseResult"));
+    let unknown = if members.has("toolDenialKind") { Some(UnknownReason::Refused) } else { stated };
     let by_harness = members.flag("isSynthetic") == Some(true)
         || members.object("origin").name("kind").as_deref() == Some("task-notification");
     Line {

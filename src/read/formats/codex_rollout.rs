@@ -1,9 +1,10 @@
 //! Codex sessions: one item or event per line, `{timestamp, type, payload}`. The items are those of the
-//! Responses API.
+//! Responses API. Before 0.40, `codex exec --json` printed events only, `{id, msg}`, after a line with the prompt.
 
 use std::collections::VecDeque;
 
 use super::chat_items::{self, Item};
+use super::codex_events::{PRINTED, duration, ended_call, mcp_failed, output_of};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 use crate::read::text_calls;
@@ -16,6 +17,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
             Is(Kind::Object, &["payload"]),
         ])),
         Shape::Items(Test("`id`, `timestamp` and `instructions`, and nothing else but `git`", is_old_header)),
+        Shape::Items(Any(&[PRINTED, In("params", &PRINTED), Has(&["workdir", "approval", "sandbox"])])),
     ],
     reader: Reader::Session(SessionReader {
         open: |_| Box::new(Session { run: Recording::of_agent("codex"), ..Session::default() }),
@@ -58,6 +60,8 @@ struct Session<'a> {
     speakers: Vec<Actor>,
     /// True if the agent said something since its last task.
     has_said: bool,
+    /// True if the calls begin with events.
+    has_begun: bool,
     /// True if a call ran a script, whose own calls are only in events.
     has_scripts: bool,
     /// The positions of the calls, by id.
@@ -139,7 +143,15 @@ impl<'a> Session<'a> {
 
     fn line(&mut self, line: &Members<'a>) {
         if !line.is("payload", Kind::Object) {
-            if is_old_header(line) {
+            let printed = [line.object("params").object("msg"), line.object("msg")];
+            if let Some(event) = printed.iter().find(|event| event.has("type")) {
+                let is_read = self.begun(event).or_else(|| self.event(event, None)).is_some();
+                self.run.pass_over("events of other types", u64::from(!is_read));
+            } else if line.is("prompt", Kind::String) {
+                self.told(Actor::User, line.message("prompt"), None);
+            } else if line.has("sandbox") {
+                self.run.model(line.name("model"));
+            } else if is_old_header(line) {
                 self.meta(line.name("id"), None);
             } else if !self.item(line, line) {
                 self.run.pass_over("lines of other types", 1);
@@ -259,6 +271,10 @@ impl<'a> Session<'a> {
                     self.told(Actor::Agent, event.message("last_agent_message"), time);
                 }
             }
+            "session_configured" => {
+                self.meta(event.name("session_id"), None);
+                self.run.model(event.name("model"));
+            }
             "token_count" => self.tokens(event.object("info").usage("last_token_usage")?),
             kind @ ("exec_command_end" | "patch_apply_end" | "mcp_tool_call_end") => {
                 self.ended(kind, event, time)?;
@@ -274,6 +290,18 @@ impl<'a> Session<'a> {
             }
             _ => return None,
         }
+        Some(())
+    }
+
+    /// Adds the call that an event begins. `None` if the event begins none.
+    fn begun(&mut self, event: &Members<'a>) -> Option<()> {
+        let kind = event.name("type").filter(|kind| kind.ends_with("_begin"))?;
+        let id = event.name("call_id")?;
+        let (call, _) = ended_call(&kind.replace("_begin", "_end"), event)?;
+        let turn = self.model_turn();
+        self.has_begun = true;
+        self.calls.insert(id.clone(), self.gone + self.steps.len());
+        self.steps.push_back(Step::Whole(Entry::Call(Call { id: Some(id), turn, ..call }, None, None)));
         Some(())
     }
 
@@ -297,13 +325,18 @@ impl<'a> Session<'a> {
         if kind == "exec_command_end" {
             self.exit(id.clone(), event);
         }
+        let is_known = self.calls.contains_key(&id);
+        let unnamed = || (is_known && self.has_begun).then(|| (Call::new(0, None, ""), output_of(event)));
         if !self.answered.contains(&id)
-            && let Some((call, output)) = ended_call(kind, event)
+            && let Some((call, output)) = ended_call(kind, event).or_else(unnamed)
         {
-            let is_own = !self.calls.contains_key(&id) && !self.has_scripts;
+            let is_own = !is_known && !self.has_scripts;
             let turn = if is_own { self.model_turn() } else { self.next };
             let call = Call { id: Some(id), turn, time, ..call };
             self.steps.push_back(Step::Ended(Box::new(call), output));
+            if is_own || self.has_begun {
+                self.others_turn();
+            }
         }
         Some(())
     }
@@ -345,43 +378,3 @@ impl<'a> Session<'a> {
 }
 
 const COPIES: &str = "events that are copies of items";
-
-/// Returns the call that an event ends, with its output. `None` if the event does not describe it.
-fn ended_call<'a>(kind: &str, event: &Members<'a>) -> Option<(Call<'a>, Option<TextCow<'a>>)> {
-    let (name, arguments) = match kind {
-        "exec_command_end" => {
-            ("exec_command".into(), wire::sole_argument("cmd", Some(event.present("command")?)))
-        }
-        "patch_apply_end" => {
-            ("apply_patch".into(), wire::sole_argument("changes", Some(event.present("changes")?)))
-        }
-        _ => {
-            let invocation = Members::from(event.present("invocation")?);
-            let [server, tool] = ["server", "tool"].map(|key| invocation.name(key).unwrap_or_default());
-            (Cow::Owned(format!("{server}/{tool}")), invocation.arguments("arguments"))
-        }
-    };
-    let mut call = Call::new(0, None, name).with(arguments);
-    if event.name("source").as_deref() == Some("user_shell") {
-        call.actor = Actor::User;
-    }
-    let result = event.object("result");
-    let answered = result.object("Ok").get("content").or_else(|| result.get("Err"));
-    let printed = || wire::joined(["stdout", "stderr"].iter().filter_map(|key| event.text(key)).collect());
-    let output = event.string("aggregated_output").or_else(|| answered.and_then(words::result));
-    Some((call, output.or_else(printed)))
-}
-
-/// Returns whether an MCP call failed: `{Err}`, or `{Ok: {is_error}}`.
-fn mcp_failed(result: &Members<'_>) -> Option<bool> {
-    if result.has("Err") {
-        return Some(true);
-    }
-    let answered = result.object("Ok");
-    answered.flag("is_error").or_else(|| answered.flag("isError"))
-}
-
-/// Converts `{secs, nanos}` to nanoseconds.
-fn duration(duration: &Members<'_>) -> Option<u64> {
-    duration.count("secs")?.checked_mul(1_000_000_000)?.checked_add(duration.count("nanos")?)
-}

@@ -12,7 +12,6 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 };
 
 const EVENT: Mark = All(&[
-    Is(Kind::String, &["id"]),
     Has(&["timestamp"]),
     Any(&[
         All(&[Says("type", &["session.start"]), In("data", &Has(&["sessionId"]))]),

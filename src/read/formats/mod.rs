@@ -33,6 +33,7 @@ pub(super) mod claude_code;
 pub(super) mod claude_code_line;
 pub(super) mod claude_managed;
 pub(super) mod cline_ui;
+mod codex_events;
 pub(super) mod codex_exec;
 pub(super) mod codex_rollout;
 pub(super) mod codex_text;

@@ -95,7 +95,12 @@ impl<'a> Event<'a> {
     }
 
     fn answer(&self) -> Answer<'a> {
-        self.outcome().answer(self.members.result("content").into())
+        let (outcome, content) = (self.outcome(), self.members.result("content"));
+        let is_missing = content.as_ref().is_none_or(|content| wire::is_blank(content.text()));
+        let suffix = || self.members.object("extras").object("metadata").result("suffix");
+        let is_stated = outcome.status == Status::Error && outcome.provenance == Provenance::Text;
+        let text = if is_missing && is_stated { suffix().or(content) } else { content };
+        outcome.answer(text.into())
     }
 
     fn outcome(&self) -> Outcome {
@@ -105,8 +110,12 @@ impl<'a> Event<'a> {
         if observation == "user_rejected" {
             return Outcome::REFUSED;
         }
-        if exit_code.and_then(Raw::integer) == Some(-1) {
-            return Outcome::unknown(UnknownReason::Running, Provenance::ExitCode);
+        if let Some(stated) = of_shell(
+            exit_code.and_then(Raw::integer),
+            extras.name("command").as_deref(),
+            &[self.members.result("content"), extras.object("metadata").result("suffix")],
+        ) {
+            return stated;
         }
         if let Some(success) = self.members.flag("success") {
             return Outcome::flag(!success);
@@ -120,6 +129,25 @@ impl<'a> Event<'a> {
             return Outcome::error(Provenance::Text);
         }
         Outcome::of_code(exit_code)
+    }
+}
+
+/// Returns the outcome of a command that still runs, did not start, or was a key such as Ctrl+C, if it is one.
+pub(super) fn of_shell(
+    code: Option<i64>,
+    command: Option<&str>,
+    texts: &[Option<TextCow<'_>>],
+) -> Option<Outcome> {
+    let says = |part: &str| texts.iter().flatten().any(|text| text.text().to_str().contains(part));
+    match code? {
+        -1 if says("is NOT executed. The previous command is still running")
+            || says("ERROR: No previous running command to interact with") =>
+        {
+            Some(Outcome::error(Provenance::Text))
+        }
+        -1 => Some(Outcome::unknown(UnknownReason::Running, Provenance::ExitCode)),
+        130 if command.is_some_and(|command| command.starts_with("C-")) => Some(Outcome::exit_code(false)),
+        _ => None,
     }
 }
 

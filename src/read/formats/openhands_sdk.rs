@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::openhands::of_shell;
 use super::prelude::*;
 
 pub(in crate::read) const FORMAT: Definition =
@@ -221,19 +222,22 @@ fn answer_of(observation: Raw<'_>) -> Answer<'_> {
             None if present("output").is_some() => Some("".into()),
             None => words::result(observation),
         });
-    let metadata = present("metadata").and_then(|metadata| metadata.member("exit_code"));
-    let exit_code = present("exit_code").or(metadata);
+    let metadata = members.object("metadata");
+    let exit_code = present("exit_code").or_else(|| metadata.present("exit_code"));
+    let stated = of_shell(
+        exit_code.and_then(Raw::integer),
+        members.name("command").as_deref(),
+        &[text.clone(), metadata.result("suffix")],
+    );
     let flag = present("is_error").or_else(|| present("error")).and_then(Raw::boolean);
-    let outcome = match (flag, exit_code) {
-        (Some(true), _) => Outcome::flag(true),
+    let outcome = match (flag, exit_code, stated) {
+        (Some(true), ..) => Outcome::flag(true),
         _ if error.is_some() => Outcome::flag(true),
-        (_, Some(code)) if code.integer() == Some(-1) => {
-            Outcome::unknown(UnknownReason::Running, Provenance::ExitCode)
-        }
-        (_, Some(code)) if is_failure_code(code).is_some() => {
+        (.., Some(stated)) => stated,
+        (_, Some(code), _) if is_failure_code(code).is_some() => {
             Outcome::exit_code(is_failure_code(code) == Some(true))
         }
-        (Some(false), _) => Outcome::flag(false),
+        (Some(false), ..) => Outcome::flag(false),
         _ => Outcome::UNMARKED,
     };
     outcome.answer(text.into())

@@ -101,7 +101,7 @@ static ADMITS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["sorry", "apol
     "can't", "can’t", "couldn't", "couldn’t", "could not", "wasn't", "wasn’t", "was not", "won't", "won’t", "didn't",
     "didn’t", "did not", "error", "fail", "issue", "problem", "insufficient", "refus", "reject",
     "declin", "unsuccessful", "block", "missing", "however", "instead", "limitation", "not possible", "not available",
-    "not found", "not allow", "not installed", "not enough", "does not", "doesn't", "doesn’t", "not yet", "no longer", "can only", "prevent", "please provide", "i need"]));
+    "not found", "not allow", "not installed", "not enough", "does not", "doesn't", "doesn’t", "not yet", "no longer", "can only", "prevent", "please provide", "i need", "timed out"]));
 
 impl Goals {
     pub(super) fn new(min_attempts: u64) -> Self {
