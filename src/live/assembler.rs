@@ -154,7 +154,7 @@ impl TraceAssembler {
     /// Takes the answer to a call, which may come before the call.
     pub fn answer(&mut self, now: u64, trace: &str, reply: &Reply<'_>) {
         let piece = Piece::Answer(Box::new(reply.into()));
-        self.piece(now, trace, reply.recorded_time(), piece);
+        self.piece(now, trace, reply.time, piece);
     }
 
     /// Replaces the metadata of a trace, and opens the trace if necessary. Runs read from spans have metadata
@@ -176,7 +176,7 @@ impl TraceAssembler {
         }
         for log in batch.logs {
             if let Some(id) = self.opened(&log.trace_id, 1) {
-                self.change(&id, |open, rules, _| open.add_log(now, log, &rules.options));
+                self.change(&id, |open, rules, _| open.spans.add_log(now, log, &rules.options));
             }
         }
         self.advance(now);
@@ -264,7 +264,7 @@ impl TraceAssembler {
     #[must_use]
     pub fn waiting(&self) -> u64 {
         let open = self.slots.iter().filter_map(|(_, slot)| match &slot.state {
-            State::Open(open) => Some(open.pieces.waiting()),
+            State::Open(open) => Some(open.pieces.unpaired.calls + open.pieces.unpaired.messages),
             State::Parked(_) => None,
         });
         open.sum()

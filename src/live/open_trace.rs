@@ -11,7 +11,7 @@ use super::pieces::{Pieces, Place};
 use super::spans::{HeldSpans, follow, withdrawn};
 use super::update::{Update, UpdateKind};
 use crate::detect::{Detector, FINDING_BYTES, Finding};
-use crate::read::{LogRecord, Span};
+use crate::read::Span;
 use crate::trace::{Metadata, RouteStatus, Unpaired};
 
 /// Why a live trace has no route.
@@ -118,10 +118,6 @@ impl OpenTrace {
         }
         self.quiet_checked = false;
         self.spans.add_span(now, span, options);
-    }
-
-    pub(super) fn add_log(&mut self, now: u64, log: LogRecord<'static>, options: &AssemblerOptions) {
-        self.spans.add_log(now, log, options);
     }
 
     /// Schedules a judgement of the whole trace. An unpacked trace needs it because it has no detector state.
@@ -257,14 +253,14 @@ impl OpenTrace {
         };
         if self.spans.is_empty() || self.pieces.len() > 0 {
             self.pieces.sort();
-            let is_current = self.judge_again.is_none() && !self.pieces.has_open_calls();
+            let is_current = self.judge_again.is_none() && self.pieces.unpaired.calls == 0;
             let mut monitor = self.monitor.take_if(|_| is_current).unwrap_or_else(|| {
                 let before = self.take_reported();
                 let mut monitor = self.follow(rules, true);
                 monitor.take_over(before);
                 monitor
             });
-            give(&mut monitor, Arc::clone(&self.metadata), self.pieces.unpaired());
+            give(&mut monitor, Arc::clone(&self.metadata), self.pieces.unpaired);
         }
         let mut reported = std::mem::take(&mut self.spans.reported);
         for mut run in self.spans.runs(rules) {

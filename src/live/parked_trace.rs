@@ -11,7 +11,7 @@ use super::event::LiveEvent;
 use super::open_trace::OpenTrace;
 use super::open_traces::{Slot, State};
 use super::piece::Piece;
-use super::span_text::{SpanText, Written};
+use super::span_text::SpanText;
 use super::spans::{HeldSpans, Reported};
 use crate::detect::Finding;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ struct Contents<'t> {
     metadata: Cow<'t, Metadata>,
     pieces: Vec<(u64, Cow<'t, Piece>)>,
     reported: Vec<Finding>,
-    spans: Written<'t>,
+    spans: Cow<'t, SpanText>,
     runs: Cow<'t, Reported>,
     last: u64,
     ended: Option<u64>,
@@ -37,7 +37,7 @@ impl OpenTrace {
             metadata: Cow::Borrowed(&self.metadata),
             pieces: self.pieces.iter().map(|(time, piece)| (time, Cow::Borrowed(piece))).collect(),
             reported: self.reported(),
-            spans: self.spans.text.written(),
+            spans: Cow::Borrowed(&self.spans.text),
             runs: Cow::Borrowed(&self.spans.reported),
             last: self.last,
             ended: self.ended,
@@ -54,7 +54,7 @@ impl OpenTrace {
         trace.metadata = Arc::new(contents.metadata.into_owned());
         trace.reported = contents.reported;
         trace.spans =
-            HeldSpans::unpacked(SpanText::from_written(contents.spans)?, contents.runs.into_owned());
+            HeldSpans::unpacked(contents.spans.into_owned().checked()?, contents.runs.into_owned());
         (trace.last, trace.ended) = (contents.last, contents.ended);
         trace.pieces.append(contents.pieces.into_iter().map(|(time, piece)| (time, piece.into_owned())));
         Ok(trace)

@@ -21,8 +21,8 @@ pub(super) struct Pieces {
     steps: u64,
     last_step: Option<Place>,
     next_turn: u64,
-    open: u64,
-    early: u64,
+    /// The counts of calls without an answer and of answers without a call.
+    pub(super) unpaired: Unpaired,
     must_sort: bool,
     pub(super) bytes: usize,
     pub(super) out_of_order: u64,
@@ -67,10 +67,8 @@ impl Pieces {
         let is_last = self.last_step.is_none_or(|last| last < place);
         // A step in the middle gets its index when the pieces are sorted.
         let number = if is_last { self.steps } else { 0 };
-        let mut entry = Entry { number, turn: self.next_turn, piece, answer: None };
-        if let Some(turn) = entry.piece.turn() {
-            entry.turn = turn;
-        }
+        let turn = piece.kept().turn.unwrap_or(self.next_turn);
+        let mut entry = Entry { number, turn, piece, answer: None };
         if entry.piece.is_step() {
             self.steps += 1;
             self.last_step = self.last_step.max(Some(place));
@@ -83,11 +81,11 @@ impl Pieces {
                 waiting.seen += 1;
                 entry.answer = waiting.answers.pop_front();
                 if entry.answer.is_some() {
-                    self.early -= 1;
+                    self.unpaired.messages -= 1;
                     Some(place)
                 } else {
                     waiting.calls.push_back(place);
-                    self.open += 1;
+                    self.unpaired.calls += 1;
                     None
                 }
             }
@@ -96,10 +94,10 @@ impl Pieces {
                 let call = waiting.calls.pop_front();
                 if let Some(call) = call.and_then(|call| self.entries.get_mut(&call)) {
                     call.answer = Some(place);
-                    self.open -= 1;
+                    self.unpaired.calls -= 1;
                 } else {
                     waiting.answers.push_back(place);
-                    self.early += 1;
+                    self.unpaired.messages += 1;
                 }
                 call
             }
@@ -122,16 +120,6 @@ impl Pieces {
 
     pub(super) fn len(&self) -> usize {
         self.entries.len()
-    }
-
-    /// Returns the total number of calls without an answer and answers without a call.
-    pub(super) fn waiting(&self) -> u64 {
-        self.open + self.early
-    }
-
-    /// Returns true if some call has no answer yet.
-    pub(super) fn has_open_calls(&self) -> bool {
-        self.open > 0
     }
 
     /// Returns the step at this place with its index, or `None` if the piece is an answer.
@@ -171,10 +159,5 @@ impl Pieces {
             self.add(time, piece);
         }
         self.out_of_order = before;
-    }
-
-    /// Returns the counts of calls without an answer and of answers without a call.
-    pub(super) fn unpaired(&self) -> Unpaired {
-        Unpaired { calls: self.open, messages: self.early }
     }
 }

@@ -136,40 +136,22 @@ impl TraceAssembler {
 impl AssemblerCounts {
     /// Adds the counts of another assembler.
     fn add(&mut self, other: &Self) {
-        let Self {
-            received,
-            judged,
-            evicted,
-            late,
-            ignored,
-            open,
-            parked,
-            out_of_order,
-            traces_closed,
-            traces_evicted,
-            traces_parked,
-            traces_resumed,
-            findings,
-            looked_at,
-        } = other;
-        for (sum, more) in [
-            (&mut self.received, received),
-            (&mut self.judged, judged),
-            (&mut self.evicted, evicted),
-            (&mut self.late, late),
-            (&mut self.ignored, ignored),
-            (&mut self.open, open),
-            (&mut self.parked, parked),
-            (&mut self.out_of_order, out_of_order),
-            (&mut self.traces_closed, traces_closed),
-            (&mut self.traces_evicted, traces_evicted),
-            (&mut self.traces_parked, traces_parked),
-            (&mut self.traces_resumed, traces_resumed),
-            (&mut self.findings, findings),
-            (&mut self.looked_at, looked_at),
-        ] {
-            *sum = sum.saturating_add(*more);
-        }
+        *self = Self {
+            received: self.received.saturating_add(other.received),
+            judged: self.judged.saturating_add(other.judged),
+            evicted: self.evicted.saturating_add(other.evicted),
+            late: self.late.saturating_add(other.late),
+            ignored: self.ignored.saturating_add(other.ignored),
+            open: self.open.saturating_add(other.open),
+            parked: self.parked.saturating_add(other.parked),
+            out_of_order: self.out_of_order.saturating_add(other.out_of_order),
+            traces_closed: self.traces_closed.saturating_add(other.traces_closed),
+            traces_evicted: self.traces_evicted.saturating_add(other.traces_evicted),
+            traces_parked: self.traces_parked.saturating_add(other.traces_parked),
+            traces_resumed: self.traces_resumed.saturating_add(other.traces_resumed),
+            findings: self.findings.saturating_add(other.findings),
+            looked_at: self.looked_at.saturating_add(other.looked_at),
+        };
     }
 }
 

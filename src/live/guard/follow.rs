@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::hook::HookCall;
-use super::state::{GuardState, Recent};
+use super::state::{GuardState, HookCall};
 use crate::detect::{Detector, Finding};
 use crate::live::Monitor;
 use crate::trace::{
@@ -28,7 +27,7 @@ pub(super) struct Follow<'g> {
 pub(super) struct Followed {
     /// The id, or the position of a run without one; `None` for the first run without one.
     pub(super) id: Option<String>,
-    monitor: Monitor,
+    pub(super) monitor: Monitor,
     /// The index of the first step; above 0 if the session is not read from its beginning.
     start: u64,
     /// The index of the next step.
@@ -67,8 +66,8 @@ impl<'g> Follow<'g> {
             self.runs.push(self.start());
         }
         let is_known =
-            |recent: &Recent| self.runs.iter().any(|run| recent.id.as_deref().is_some_and(|id| run.has(id)));
-        let missing: Vec<&Recent> = self.state.recent.iter().filter(|recent| !is_known(recent)).collect();
+            |recent: &HookCall| self.runs.iter().any(|run| recent.id.as_deref().is_some_and(|id| run.has(id)));
+        let missing: Vec<&HookCall> = self.state.recent.iter().filter(|recent| !is_known(recent)).collect();
         if let Some(run) = self.runs.first_mut() {
             for recent in missing {
                 run.act(&recent.action(), Actor::Agent, run.turn.saturating_add(1));
@@ -123,7 +122,7 @@ impl StepSink for Follow<'_> {
     }
 }
 
-impl Recent {
+impl HookCall {
     fn action(&self) -> Action<'_> {
         let mut action = Action::new(&self.tool).answered(self.status, &self.text);
         action.arguments = Content::Present(Arguments::from_json(&self.input));
@@ -191,15 +190,6 @@ impl Followed {
         self.actions.iter().filter(|action| **action > step).count() as u64
     }
 
-    /// Returns the confirmed findings that reach the latest action.
-    pub(super) fn open_findings(&self) -> Vec<Finding> {
-        self.monitor.open_findings()
-    }
-
-    pub(super) fn confirmed(&self) -> Vec<Finding> {
-        self.monitor.confirmed()
-    }
-
     /// Returns all findings, as if the run were over.
     pub(super) fn findings(&self) -> Vec<Finding> {
         self.monitor.peek().iter().flat_map(|(_, verdict)| verdict.findings().to_vec()).collect()
@@ -208,13 +198,11 @@ impl Followed {
     /// Adds a call, assuming that it gets the latest answer to an equal call. Returns the open finding that the
     /// call extends, if any. Adds nothing if no equal call was answered.
     pub(super) fn would_go_on<'f>(&mut self, call: &HookCall, open: &'f [Finding]) -> Option<&'f Finding> {
-        let input = call.input.to_string();
-        let mut action = Action::new(&call.tool);
-        action.arguments = Content::Present(Arguments::from_json(&input));
+        let action = call.action();
         let (text, status, provenance) = self.answers.get(&key(&action))?.clone();
         let action = action.answered(status, &text).provenance(provenance);
         self.observe(StepInput::action(Actor::Agent, action).turn(self.turn.saturating_add(1)));
-        let then = self.open_findings();
+        let then = self.monitor.open_findings();
         open.iter().find(|finding| {
             then.iter().any(|grown| grown.detector == finding.detector && grown.first <= finding.last)
         })
