@@ -53,8 +53,7 @@ impl OpenTrace {
         let mut trace = Self::default();
         trace.metadata = Arc::new(contents.metadata.into_owned());
         trace.reported = contents.reported;
-        trace.spans =
-            HeldSpans::unpacked(contents.spans.into_owned().checked()?, contents.runs.into_owned());
+        trace.spans = HeldSpans::unpacked(contents.spans.into_owned().checked()?, contents.runs.into_owned());
         (trace.last, trace.ended) = (contents.last, contents.ended);
         trace.pieces.append(contents.pieces.into_iter().map(|(time, piece)| (time, piece.into_owned())));
         Ok(trace)

@@ -65,8 +65,9 @@ impl<'g> Follow<'g> {
         if self.runs.is_empty() {
             self.runs.push(self.start());
         }
-        let is_known =
-            |recent: &HookCall| self.runs.iter().any(|run| recent.id.as_deref().is_some_and(|id| run.has(id)));
+        let is_known = |recent: &HookCall| {
+            self.runs.iter().any(|run| recent.id.as_deref().is_some_and(|id| run.has(id)))
+        };
         let missing: Vec<&HookCall> = self.state.recent.iter().filter(|recent| !is_known(recent)).collect();
         if let Some(run) = self.runs.first_mut() {
             for recent in missing {

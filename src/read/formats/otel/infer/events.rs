@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use super::dialects::blocks;
 use super::dotted_names::spread;
 use super::message::{Block, Reply, Role, content_of, name_of};
-use super::model::{Attr, Attributes, Data, LogRecord, Members, Span, Spread, Value};
+use super::model::{Attr, Attributes, COMPLETION, Data, LogRecord, Members, PROMPT, Span, Value};
 use super::tree::{At, Tree};
 
 /// The name of the event that holds a request's input and output as attributes.
@@ -115,8 +115,8 @@ fn chat_events<'s>(
             .collect();
     }
     let whole = match name {
-        "gen_ai.content.prompt" => Some((Direction::Input, Spread::Prompt)),
-        "gen_ai.content.completion" => Some((Direction::Output, Spread::Completion)),
+        "gen_ai.content.prompt" => Some((Direction::Input, PROMPT)),
+        "gen_ai.content.completion" => Some((Direction::Output, COMPLETION)),
         _ => None,
     };
     if let Some((direction, messages)) = whole {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::model::{Attr, Data, Span, Spread};
+use super::model::{Attr, COMPLETION, Data, PROMPT, Span};
 use super::request;
 
 /// The kind of a span.
@@ -64,7 +64,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
     if tool.is_some() || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some() {
         return Kind::Tool;
     }
-    let mut completion = attributes.spread(Spread::Completion);
+    let mut completion = attributes.spread(COMPLETION);
     if completion.any(|(part, _)| part == "0.role") || attributes.get(Attr::AdkResponse).is_some() {
         return Kind::Model;
     }
@@ -80,7 +80,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
 /// Returns true if a span names a model and holds messages.
 fn shows_request(span: &Span<'_>) -> bool {
     let attributes = &span.attributes;
-    let mut parts = attributes.spread(Spread::Prompt).chain(attributes.spread(Spread::Completion));
+    let mut parts = attributes.spread(PROMPT).chain(attributes.spread(COMPLETION));
     let is_output = |name: &str| matches!(name, "gen_ai.choice" | "gen_ai.content.completion");
     let holds_messages = attributes.first_of(&[Attr::GenAiInput, Attr::GenAiOutput]).is_some()
         || parts.next().is_some()

@@ -9,7 +9,7 @@ use super::dotted_names::spread;
 use super::events::{self, ChatEvent, Direction, Records};
 use super::kinds::Kind;
 use super::message::{Block, ModelCall, Role, begins_object};
-use super::model::{Attr, Attributes, Data, Span, Spread, Value};
+use super::model::{Attr, Attributes, COMPLETION, Data, OUTPUT_MESSAGES, Span, Value};
 use super::python;
 use super::tree::{At, Tree};
 use crate::trace::Usage;
@@ -142,9 +142,9 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
     let attribute = |name| Some(blocks(attributes.get(name)?.to_data(), Role::Agent));
     let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 7] = [
         &|| attribute(Attr::GenAiOutput),
-        &|| spread(attributes, Spread::OutputMessages),
+        &|| spread(attributes, OUTPUT_MESSAGES),
         &|| events::said(records, at, span, Direction::Output),
-        &|| spread(attributes, Spread::Completion),
+        &|| spread(attributes, COMPLETION),
         &|| attribute(Attr::AdkResponse),
         &|| ai_output(attributes),
         // Messages of other roles make it a history, not an output.
