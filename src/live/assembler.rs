@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::assembler_options::{AssemblerOptions, nanoseconds};
+use super::assembler_options::AssemblerOptions;
 use super::closed_traces::Remembered;
 use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
 use super::monitor::Monitor;
@@ -188,13 +188,8 @@ impl TraceAssembler {
         while let Some(id) = self.slots.due_by(now) {
             self.unpark(&id);
             let options = &self.rules.options;
-            let expire = nanoseconds(options.expire.max(options.idle));
-            let over = self.slots.change(&id, |open| {
-                let is_idle = open.is_idle(now, options);
-                let is_expired = is_idle && open.last.saturating_add(expire) <= now;
-                let reason = if is_expired { Some(CloseReason::Expired) } else { open.is_over(now, options) };
-                (is_idle, reason)
-            });
+            let over =
+                self.slots.change(&id, |open| (open.is_idle(now, options), open.is_over(now, options)));
             let Some((is_idle, reason)) = over else { break };
             if let Some(reason) = reason {
                 self.end(&id, reason);
@@ -233,7 +228,7 @@ impl TraceAssembler {
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
         Some(match &self.slots.get(trace)?.state {
             State::Open(open) => open.peek(&self.rules),
-            State::Parked(parked) => parked.open().peek(&self.rules),
+            State::Parked(parked) => OpenTrace::unpacked(parked).peek(&self.rules),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::assembler_options::{AssemblerOptions, nanoseconds};
+use super::assembler_options::{AssemblerOptions, after};
 use super::event::{CloseReason, ClosedTrace, LiveEvent, OpenRun};
 use super::monitor::Monitor;
 use super::piece::Piece;
@@ -150,7 +150,6 @@ impl OpenTrace {
 
     /// Returns the time at which it next needs attention if nothing more arrives.
     pub(super) fn next_due(&self, options: &AssemblerOptions) -> u64 {
-        let after = |time: u64, wait| time.saturating_add(nanoseconds(wait));
         let end = match self.ended {
             Some(ended) => after(ended, options.grace),
             None if self.spans.is_empty() || self.quiet_checked => after(self.last, options.idle),
@@ -161,20 +160,27 @@ impl OpenTrace {
 
     /// Returns the reason to close it at this time, or `None` to keep it open.
     pub(super) fn is_over(&mut self, now: u64, options: &AssemblerOptions) -> Option<CloseReason> {
-        let is_past = |time: u64, wait| time.saturating_add(nanoseconds(wait)) <= now;
-        if let Some(ended) = self.ended {
-            return is_past(ended, options.grace).then_some(CloseReason::Ended);
+        if self.is_idle(now, options) && self.expires(options) <= now {
+            return Some(CloseReason::Expired);
         }
-        if !self.quiet_checked && !self.spans.is_empty() && is_past(self.last, options.quiet) {
+        if let Some(ended) = self.ended {
+            return (after(ended, options.grace) <= now).then_some(CloseReason::Ended);
+        }
+        if !self.quiet_checked && !self.spans.is_empty() && after(self.last, options.quiet) <= now {
             self.quiet_checked = true;
             return self.spans.are_whole_below().then_some(CloseReason::Quiet);
         }
         None
     }
 
+    /// Returns when it is closed if nothing more arrives and its root span has not ended.
+    pub(super) fn expires(&self, options: &AssemblerOptions) -> u64 {
+        after(self.last, options.expire.max(options.idle))
+    }
+
     /// Returns true if its root span has not ended and it has been silent long enough to be parked.
     pub(super) fn is_idle(&self, now: u64, options: &AssemblerOptions) -> bool {
-        self.ended.is_none() && self.last.saturating_add(nanoseconds(options.idle)) <= now
+        self.ended.is_none() && after(self.last, options.idle) <= now
     }
 
     /// Judges pieces and spans again if that is due at this time.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::open_trace::OpenTrace;
-use super::parked_trace::Parked;
 
 /// The traces that are not closed.
 #[derive(Debug, Default)]
@@ -31,7 +30,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) enum State {
     Open(Box<OpenTrace>),
-    Parked(Parked),
+    Parked(Box<[u8]>),
 }
 
 /// The order and totals of the open traces, or of the parked ones.
@@ -152,7 +151,7 @@ impl State {
     fn memory(&self, id: &str) -> usize {
         let own = match self {
             Self::Open(open) => open.memory(),
-            Self::Parked(parked) => parked.bytes(),
+            Self::Parked(parked) => parked.len(),
         };
         own + SLOT_BYTES + id.len()
     }
@@ -168,7 +167,7 @@ impl State {
     pub(super) fn into_open(self) -> OpenTrace {
         match self {
             Self::Open(open) => *open,
-            Self::Parked(parked) => parked.open(),
+            Self::Parked(parked) => OpenTrace::unpacked(&parked),
         }
     }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::assembler::TraceAssembler;
-use super::assembler_options::nanoseconds;
 use super::event::LiveEvent;
 use super::open_trace::OpenTrace;
 use super::open_traces::{Slot, State};
@@ -44,6 +43,17 @@ impl OpenTrace {
         };
         // Cannot fail: keys are strings, and all numbers are finite.
         serde_json::to_vec(&contents).unwrap_or_default()
+    }
+
+    /// Returns its JSON, compressed if the feature `compression` is on.
+    pub(super) fn packed(&self) -> Box<[u8]> {
+        compressed(&self.to_json()).into()
+    }
+
+    /// Restores a trace from the output of [`OpenTrace::packed`].
+    pub(super) fn unpacked(packed: &[u8]) -> Self {
+        // It was written here, so it parses.
+        Self::from_json(&unpacked(packed)).unwrap_or_default()
     }
 
     /// Parses the output of [`OpenTrace::to_json`].
@@ -93,12 +103,9 @@ impl TraceAssembler {
         let Some(slot) = self.slots.remove(id) else { return };
         let State::Open(open) = &slot.state else { return };
         let options = &self.rules.options;
-        let due = if open.is_idle(self.now, options) {
-            open.last.saturating_add(nanoseconds(options.expire.max(options.idle)))
-        } else {
-            open.next_due(options)
-        };
-        self.slots.insert(id, State::Parked(Parked::of(&open.to_json())), slot.pieces);
+        let due =
+            if open.is_idle(self.now, options) { open.expires(options) } else { open.next_due(options) };
+        self.slots.insert(id, State::Parked(open.packed()), slot.pieces);
         self.slots.set_due(id, due);
         self.counts.traces_parked += 1;
         self.events.push_back(LiveEvent::Parked { trace: Arc::clone(id) });
@@ -117,29 +124,6 @@ impl TraceAssembler {
     }
 }
 
-/// A parked trace: its JSON, compressed if the feature `compression` is on.
-#[derive(Debug)]
-pub(super) struct Parked(Box<[u8]>);
-
-impl Parked {
-    pub(super) fn of(json: &[u8]) -> Self {
-        Self(compressed(json).into())
-    }
-
-    pub(super) fn json(&self) -> Vec<u8> {
-        unpacked(&self.0)
-    }
-
-    pub(super) fn open(&self) -> OpenTrace {
-        // `OpenTrace::to_json` wrote the JSON, so it parses.
-        OpenTrace::from_json(&self.json()).unwrap_or_default()
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.0.len()
-    }
-}
-
 #[cfg(feature = "compression")]
 fn compressed(json: &[u8]) -> Vec<u8> {
     use std::io::Write;
@@ -151,7 +135,7 @@ fn compressed(json: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(feature = "compression")]
-fn unpacked(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn unpacked(bytes: &[u8]) -> Vec<u8> {
     use std::io::Read;
 
     let mut json = Vec::new();
@@ -165,6 +149,6 @@ fn compressed(json: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(not(feature = "compression"))]
-fn unpacked(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn unpacked(bytes: &[u8]) -> Vec<u8> {
     bytes.to_vec()
 }

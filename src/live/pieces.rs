@@ -11,7 +11,7 @@ pub(super) type Place = (u64, u64);
 /// The pieces of one trace, sorted by time, then by order of arrival.
 ///
 /// A call is paired with the first answer with its id that no earlier call has taken. Pieces are numbered and
-/// paired on arrival; [`Pieces::sort`] does both again if a piece out of order may change the result.
+/// paired on arrival; [`Pieces::sort`] does both again if a piece came out of order.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     entries: BTreeMap<Place, Entry>,
@@ -44,8 +44,6 @@ struct Entry {
 struct Waiting {
     calls: VecDeque<Place>,
     answers: VecDeque<Place>,
-    /// The number of calls received with this id, paired or not.
-    seen: u64,
 }
 
 impl Pieces {
@@ -56,9 +54,7 @@ impl Pieces {
         self.bytes += piece.bytes();
         if self.entries.last_key_value().is_some_and(|(last, _)| *last > place) {
             self.out_of_order += 1;
-            let shifts = piece.is_step() && self.last_step.is_some_and(|last| last > place);
-            let repeats = self.ids.get(&piece.id()).is_some_and(|waiting| waiting.seen > 1);
-            self.must_sort |= shifts || repeats;
+            self.must_sort = true;
         }
         self.put(place, piece)
     }
@@ -78,7 +74,6 @@ impl Pieces {
             Piece::Step(_) => Some(place),
             Piece::Call(_) => {
                 let waiting = self.ids.entry(entry.piece.id()).or_default();
-                waiting.seen += 1;
                 entry.answer = waiting.answers.pop_front();
                 if entry.answer.is_some() {
                     self.unpaired.messages -= 1;
@@ -106,7 +101,7 @@ impl Pieces {
         complete
     }
 
-    /// Numbers and pairs all pieces again if one that arrived out of order may change the result.
+    /// Numbers and pairs all pieces again if one came out of order since the last time.
     pub(super) fn sort(&mut self) {
         if !self.must_sort {
             return;

@@ -10,7 +10,7 @@ use super::assembler::TraceAssembler;
 use super::event::AssemblerCounts;
 use super::open_trace::OpenTrace;
 use super::open_traces::State;
-use super::parked_trace::Parked;
+use super::parked_trace::unpacked;
 use crate::error::{Error, Result};
 
 /// The version of saved states that this crate writes, and the only one it reads.
@@ -79,7 +79,7 @@ impl TraceAssembler {
         for (id, slot) in self.slots.iter() {
             let json = match &slot.state {
                 State::Open(open) => open.to_json(),
-                State::Parked(parked) => parked.json(),
+                State::Parked(parked) => unpacked(parked),
             };
             let state: &RawValue = serde_json::from_slice(&json).map_err(|error| broken(&error))?;
             let line = Line { trace: id.to_string(), pieces: slot.pieces, due: slot.due, state };
@@ -125,7 +125,7 @@ impl TraceAssembler {
                 (pieces, due) = (pieces.saturating_add(own.pieces), due.min(own.due));
                 open.merge(own.state.into_open());
             }
-            self.slots.insert(&id, State::Parked(Parked::of(&open.to_json())), pieces);
+            self.slots.insert(&id, State::Parked(open.packed()), pieces);
             self.slots.set_due(&id, due);
         }
         self.keep_below_cap();

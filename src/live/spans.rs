@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::assembler_options::{AssemblerOptions, nanoseconds};
+use super::assembler_options::{AssemblerOptions, after};
 use super::monitor::Monitor;
 use super::open_trace::Rules;
 use super::span_text::SpanText;
@@ -105,7 +106,7 @@ impl HeldSpans {
     pub(super) fn look(&mut self, now: u64, rules: &Rules) -> Vec<RunUpdate> {
         let Some(due) = self.due.filter(|due| *due <= now) else { return Vec::new() };
         (self.due, self.judged) = (None, (now, now - due));
-        self.settle(now, nanoseconds(rules.options.settle));
+        self.settle(now, rules.options.settle);
         if let Some(&(came, ..)) = self.fresh.front() {
             self.due = Some(rules.options.judge_again(came, self.judged, self.len()));
         }
@@ -114,9 +115,9 @@ impl HeldSpans {
     }
 
     /// Marks the spans and log records that have been held for long enough as settled.
-    fn settle(&mut self, now: u64, wait: u64) {
+    fn settle(&mut self, now: u64, wait: Duration) {
         while let Some(&(came, spans, logs)) = self.fresh.front()
-            && came.saturating_add(wait) <= now
+            && after(came, wait) <= now
         {
             self.fresh.pop_front();
             self.settled.0 += spans;
