@@ -263,7 +263,6 @@ impl Monitor {
         Some((open.detector.id(), self.meter.seal(open.verdict())))
     }
 
-    /// Returns the cost of the trace so far.
     #[cfg(feature = "scan")]
     pub(crate) fn total_cost(&self) -> Cost {
         self.meter.total()

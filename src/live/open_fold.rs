@@ -8,7 +8,6 @@ use super::update::{Update, UpdateKind};
 use crate::detect::{Detector, FINDING_BYTES, Finding, Fold, Measures, Meter, Verdict};
 use crate::trace::{RouteStatus, Step};
 
-/// A detector during a trace.
 #[derive(Debug)]
 pub(super) struct OpenFold {
     pub(super) detector: Arc<dyn Detector>,

@@ -14,7 +14,6 @@ use crate::detect::{Detector, FINDING_BYTES, Finding};
 use crate::read::Span;
 use crate::trace::{Metadata, RouteStatus, Unpaired};
 
-/// Why a live trace has no route.
 const NO_ROUTE: &str = "live traces do not record a reference route";
 
 /// The detectors and options that all open traces share.
@@ -71,7 +70,6 @@ pub(super) struct OpenTrace {
     quiet_checked: bool,
 }
 
-/// Receives updates and closed traces.
 pub(super) type Emit<'e> = &'e mut dyn FnMut(LiveEvent);
 
 impl OpenTrace {
@@ -131,12 +129,10 @@ impl OpenTrace {
         self.quiet_checked = false;
     }
 
-    /// Returns the number of pieces, spans and log records.
     pub(super) fn len(&self) -> usize {
         self.pieces.len() + self.spans.len()
     }
 
-    /// Returns an estimate of the bytes that it holds.
     pub(super) fn memory(&self) -> usize {
         let monitor = self.monitor.as_ref().map_or(0, Monitor::memory);
         let reported = self.reported.len() * FINDING_BYTES;
@@ -155,7 +151,7 @@ impl OpenTrace {
             None if self.spans.is_empty() || self.quiet_checked => after(self.last, options.idle),
             None => after(self.last, options.idle.min(options.quiet)),
         };
-        self.judge_again.into_iter().chain(self.spans.due()).fold(end, u64::min)
+        self.judge_again.into_iter().chain(self.spans.due).fold(end, u64::min)
     }
 
     /// Returns the reason to close it at this time, or `None` to keep it open.

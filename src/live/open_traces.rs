@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::open_trace::OpenTrace;
 
-/// The traces that are not closed.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     traces: BTreeMap<Arc<str>, Slot>,
@@ -15,11 +14,9 @@ pub(super) struct Slots {
     turns: u64,
 }
 
-/// A trace that is not closed.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) state: State,
-    /// When it needs attention.
     pub(super) due: u64,
     /// The rank of its last change among the changes of all traces.
     turn: u64,
@@ -63,7 +60,6 @@ impl Slots {
         self.traces.get_key_value(trace).map(|(id, _)| Arc::clone(id))
     }
 
-    /// Returns the id that sorts first.
     pub(super) fn first(&self) -> Option<Arc<str>> {
         self.traces.first_key_value().map(|(id, _)| Arc::clone(id))
     }
@@ -140,7 +136,6 @@ impl Share {
         self.silent.len()
     }
 
-    /// Returns the trace that has been silent longest.
     pub(super) fn longest_silent(&self) -> Option<Arc<str>> {
         self.silent.first().map(|(_, id)| Arc::clone(id))
     }
@@ -163,7 +158,6 @@ impl State {
         }
     }
 
-    /// Returns the trace, unpacked if necessary.
     pub(super) fn into_open(self) -> OpenTrace {
         match self {
             Self::Open(open) => *open,

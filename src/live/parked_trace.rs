@@ -56,7 +56,6 @@ impl OpenTrace {
         Self::from_json(&unpacked(packed)).unwrap_or_default()
     }
 
-    /// Parses the output of [`OpenTrace::to_json`].
     pub(super) fn from_json(json: &[u8]) -> Result<Self> {
         let contents: Contents<'_> = serde_json::from_slice(json)
             .map_err(|error| Error::trace(format!("expected the state of a trace: {error}")))?;

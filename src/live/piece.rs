@@ -104,7 +104,6 @@ impl Piece {
         }
     }
 
-    /// Returns an estimate of its size in bytes.
     pub(super) fn bytes(&self) -> usize {
         // The constant is the overhead of the collections that hold a piece.
         192 + self.kept().bytes()

@@ -16,7 +16,6 @@ use crate::error::{Error, Result};
 /// The version of saved states that this crate writes, and the only one it reads.
 const VERSION: u32 = 2;
 
-/// The first line.
 #[derive(Serialize, Deserialize)]
 struct Head {
     wrongturn_state: u32,
@@ -27,7 +26,6 @@ struct Head {
     closed: Vec<(String, u64)>,
 }
 
-/// The line of a trace.
 #[derive(Serialize, Deserialize)]
 struct Line<'l> {
     trace: String,
@@ -134,7 +132,6 @@ impl TraceAssembler {
 }
 
 impl AssemblerCounts {
-    /// Adds the counts of another assembler.
     fn add(&mut self, other: &Self) {
         *self = Self {
             received: self.received.saturating_add(other.received),

@@ -56,12 +56,10 @@ impl SpanText {
         }
     }
 
-    /// Returns the numbers of spans and log records.
     pub(super) fn counts(&self) -> (usize, usize) {
         (self.spans.len(), self.logs.len())
     }
 
-    /// Returns an estimate of their size in bytes.
     pub(super) fn memory(&self) -> usize {
         let senders = self.senders.iter().map(|sender| size_of::<Resource>() + resource_bytes(sender));
         let items = (self.spans.capacity() + self.logs.capacity()) * size_of::<Box<RawValue>>() + self.bytes;
@@ -98,7 +96,6 @@ impl SpanText {
         text
     }
 
-    /// Adds another part of the same trace.
     pub(super) fn append(&mut self, other: &Self) {
         let (spans, logs) = other.first(other.counts());
         for span in spans {

@@ -25,7 +25,7 @@ pub(super) struct HeldSpans {
     /// The arrival times of the others, with the numbers of spans and log records that arrived then.
     fresh: VecDeque<(u64, usize, usize)>,
     /// When the trace is to be judged again.
-    due: Option<u64>,
+    pub(super) due: Option<u64>,
     /// When it was last judged, and how late that was.
     judged: (u64, u64),
     /// The reported findings that stand, by run.
@@ -77,7 +77,6 @@ impl HeldSpans {
         self.due = (!self.is_empty()).then_some(time);
     }
 
-    /// Returns the number of spans and log records.
     pub(super) fn len(&self) -> usize {
         let (spans, logs) = self.text.counts();
         spans + logs
@@ -87,14 +86,8 @@ impl HeldSpans {
         self.len() == 0
     }
 
-    /// Returns an estimate of their size in bytes.
     pub(super) fn memory(&self) -> usize {
         self.text.memory() + self.reported_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
-    }
-
-    /// Returns the time of the next judgement.
-    pub(super) fn due(&self) -> Option<u64> {
-        self.due
     }
 
     /// Returns true if the trace is over although its root span is missing.

@@ -11,7 +11,6 @@ use crate::trace::{
     StepInput, StepSink, UnknownReason,
 };
 
-/// Why a session has no route.
 const NO_ROUTE: &str = "sessions do not record a reference route";
 
 /// Feeds the runs of a session to monitors as they are read.
@@ -161,12 +160,10 @@ impl Followed {
         }
     }
 
-    /// Returns true if the run has a call with this id.
     pub(super) fn has(&self, id: &str) -> bool {
         self.calls.contains_key(id)
     }
 
-    /// Returns the ids of the calls without an answer.
     pub(super) fn open_calls(&self) -> impl Iterator<Item = &str> {
         self.calls.iter().filter(|(id, answered)| !**answered && !id.is_empty()).map(|(id, _)| id.as_str())
     }
@@ -186,7 +183,6 @@ impl Followed {
         self.actions.last().copied().unwrap_or_default()
     }
 
-    /// Returns the number of actions after a step.
     pub(super) fn actions_after(&self, step: u64) -> u64 {
         self.actions.iter().filter(|action| **action > step).count() as u64
     }

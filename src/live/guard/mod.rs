@@ -184,7 +184,6 @@ impl Guard {
         all
     }
 
-    /// Reads the session.
     fn follow(&self, state: &mut GuardState, session: &[u8]) -> Vec<Followed> {
         let (runs, error) = read(&self.detectors, state, session);
         state.error = error;

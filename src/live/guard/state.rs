@@ -28,7 +28,6 @@ pub struct GuardState {
     /// The first line of the file, which readers need to recognise the format; empty until the offset moves.
     pub(super) head: String,
     reported: Vec<Reported>,
-    /// The ids of calls that were blocked.
     pub(super) blocked: Vec<String>,
     /// Calls from hooks that the session file lacks.
     pub(super) recent: Vec<HookCall>,
@@ -45,7 +44,6 @@ fn supported_version<'de, D: Deserializer<'de>>(deserializer: D) -> std::result:
     Err(D::Error::custom(format!("expected version {VERSION}, got version {version}")))
 }
 
-/// A finding that was reported.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Reported {
     pub(super) run: Option<String>,

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::model::{Attr, COMPLETION, Data, PROMPT, Span};
 use super::request;
 
-/// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tool,
@@ -120,7 +119,6 @@ fn of_name(name: &str) -> Option<Kind> {
     })
 }
 
-/// Returns the tool name of a tool span.
 pub(crate) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     if let Some(name) = span.attributes.first_name(TOOL_NAMES) {
         return name;
@@ -136,7 +134,6 @@ pub(crate) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     name.strip_suffix(".run").filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
-/// Returns the agent name of an agent span.
 pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     let named = [Attr::GenAiAgentName, Attr::OpenInferenceAgent, Attr::GraphNode, Attr::AgentName];
     if let Some(name) = span.attributes.first_name(&named) {
@@ -170,7 +167,6 @@ pub(crate) fn is_tools_node(span: &Span<'_>) -> bool {
         || span.attributes.name(Attr::LangGraphNode) == Some("tools")
 }
 
-/// Returns a string in the metadata of a span.
 fn metadata<'s>(span: &'s Span<'_>, key: &str) -> Option<Cow<'s, str>> {
     let value = span.attributes.get(Attr::Metadata)?;
     if value.as_str().is_some_and(|text| !text.contains(key)) {

@@ -4,14 +4,12 @@ use std::borrow::Cow;
 
 use super::model::{Data, Members};
 
-/// Maximum depth of nesting.
 const MAX_DEPTH: u32 = 64;
 
 /// Maximum number of opening parentheses in the name of an enum member. A search may begin at each of them and scan
 /// the whole name, which would take quadratic time.
 const MOST_OPENED: u32 = 64;
 
-/// Parses a text as a value.
 pub(crate) fn literal(text: &str) -> Option<Data<'static>> {
     let mut reader = Reader { rest: text.trim_end() };
     let value = reader.value(0)?;

@@ -32,7 +32,6 @@ pub(crate) struct Request<'s> {
     pub(crate) input: Vec<Block<'s>>,
     pub(crate) usage: Usage,
     pub(crate) model: Option<&'s str>,
-    /// The id of the response.
     pub(crate) response: Option<&'s str>,
 }
 

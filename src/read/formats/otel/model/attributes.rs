@@ -12,7 +12,6 @@ use super::data::Data;
 use super::names::{Attr, Key, Spread};
 use crate::json::{Escapes, Json, JsonString, Read};
 
-/// The value of an attribute.
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
     Text(Cow<'a, str>),
@@ -22,7 +21,6 @@ pub(crate) enum Value<'a> {
     Data(Data<'a>),
 }
 
-/// Text in its JSON spelling.
 #[derive(Debug, Clone)]
 pub(crate) struct Spelled<'a> {
     spelling: JsonString<'a>,
@@ -69,7 +67,6 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value if it is text.
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

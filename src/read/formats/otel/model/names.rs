@@ -9,7 +9,6 @@ use crate::trace::TextMap;
 /// Declares a variant of `Attr` for each name.
 macro_rules! names {
     ($($name:ident = $text:literal,)*) => {
-        /// The name of an attribute.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Attr { $($name,)* }

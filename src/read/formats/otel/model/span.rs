@@ -10,7 +10,6 @@ use super::attributes::{Attributes, Value};
 use super::resource::Resource;
 use crate::trace::SpanId;
 
-/// The status of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Code {
     #[default]
@@ -40,7 +39,6 @@ impl Code {
     }
 }
 
-/// An event within a span.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct SpanEvent<'a> {
     #[serde(borrow)]
