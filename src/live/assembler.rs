@@ -226,7 +226,7 @@ impl TraceAssembler {
     /// count even if they have not settled. Each call judges all spans of the trace again.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
-        Some(match &self.slots.get(trace)?.state {
+        Some(match &self.slots.traces.get(trace)?.state {
             State::Open(open) => open.peek(&self.rules),
             State::Parked(parked) => OpenTrace::unpacked(parked).peek(&self.rules),
         })
@@ -258,7 +258,7 @@ impl TraceAssembler {
     /// Returns the number of unpaired calls and answers in open traces.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        let open = self.slots.iter().filter_map(|(_, slot)| match &slot.state {
+        let open = self.slots.traces.values().filter_map(|slot| match &slot.state {
             State::Open(open) => Some(open.pieces.unpaired.calls + open.pieces.unpaired.messages),
             State::Parked(_) => None,
         });

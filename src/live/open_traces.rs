@@ -7,7 +7,7 @@ use super::open_trace::OpenTrace;
 
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    traces: BTreeMap<Arc<str>, Slot>,
+    pub(super) traces: BTreeMap<Arc<str>, Slot>,
     due: BTreeSet<(u64, Arc<str>)>,
     pub(super) open: Share,
     pub(super) parked: Share,
@@ -43,18 +43,6 @@ pub(super) struct Share {
 const SLOT_BYTES: usize = size_of::<Slot>() + 160;
 
 impl Slots {
-    pub(super) fn len(&self) -> usize {
-        self.traces.len()
-    }
-
-    pub(super) fn get(&self, id: &str) -> Option<&Slot> {
-        self.traces.get(id)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Slot)> {
-        self.traces.iter()
-    }
-
     /// Returns the stored id of a trace, to share its text.
     pub(super) fn id(&self, trace: &str) -> Option<Arc<str>> {
         self.traces.get_key_value(trace).map(|(id, _)| Arc::clone(id))

@@ -96,15 +96,13 @@ impl TraceAssembler {
     /// Packs an open trace: an idle one until it expires, any other (because of a limit) until it is next due.
     pub(super) fn park(&mut self, id: &Arc<str>) {
         // Keeping below the limit may have parked it already.
-        if !matches!(self.slots.get(id), Some(Slot { state: State::Open(_), .. })) {
-            return;
-        }
-        let Some(slot) = self.slots.remove(id) else { return };
-        let State::Open(open) = &slot.state else { return };
+        let Some(Slot { state: State::Open(open), pieces, .. }) = self.slots.traces.get(id) else { return };
         let options = &self.rules.options;
         let due =
             if open.is_idle(self.now, options) { open.expires(options) } else { open.next_due(options) };
-        self.slots.insert(id, State::Parked(open.packed()), slot.pieces);
+        let (packed, pieces) = (open.packed(), *pieces);
+        self.slots.remove(id);
+        self.slots.insert(id, State::Parked(packed), pieces);
         self.slots.set_due(id, due);
         self.counts.traces_parked += 1;
         self.events.push_back(LiveEvent::Parked { trace: Arc::clone(id) });
@@ -112,7 +110,7 @@ impl TraceAssembler {
 
     /// Unpacks a trace if it is parked, and schedules a judgement of it.
     pub(super) fn unpark(&mut self, id: &Arc<str>) {
-        if !matches!(self.slots.get(id), Some(Slot { state: State::Parked(_), .. })) {
+        if !matches!(self.slots.traces.get(id), Some(Slot { state: State::Parked(_), .. })) {
             return;
         }
         let Some(slot) = self.slots.remove(id) else { return };

@@ -69,12 +69,12 @@ impl TraceAssembler {
         let head = Head {
             wrongturn_state: VERSION,
             now: self.now,
-            traces: self.slots.len() as u64,
+            traces: self.slots.traces.len() as u64,
             counts: self.counts,
             closed: self.closed.iter().map(|(trace, late)| (trace.to_owned(), late)).collect(),
         };
         write_line(to, &head)?;
-        for (id, slot) in self.slots.iter() {
+        for (id, slot) in &self.slots.traces {
             let json = match &slot.state {
                 State::Open(open) => open.to_json(),
                 State::Parked(parked) => unpacked(parked),

@@ -233,11 +233,6 @@ fn reference<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
     Ok(())
 }
 
-/// Reads an object that is a span.
-pub(super) fn single<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
-    row(json, &Around::default(), into)
-}
-
 /// Reads a list of spans with their children. `trace` is the trace id of spans that have none.
 pub(super) fn nested<'a>(
     trace: Option<&Cow<'a, str>>,

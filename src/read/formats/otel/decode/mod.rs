@@ -13,6 +13,8 @@ pub(super) use request::take as take_protobuf;
 
 use std::borrow::Cow;
 
+use json::Around;
+
 use super::model;
 use super::model::{Collection, id};
 use crate::json::{Fault, Json, Kind, Raw, Read};
@@ -167,7 +169,7 @@ fn take_object<'a>(members: &Members<'a>, into: &mut Collection<'a>) -> Read<()>
         }
         Some(Shape::Jaeger(data)) => json::jaeger(&mut data.json(), into)?,
         Some(Shape::Nested(trace, spans)) => json::nested(trace.as_ref(), &mut spans.json(), into)?,
-        Some(Shape::Row(object)) => json::single(&mut object.json(), into)?,
+        Some(Shape::Row(object)) => json::row(&mut object.json(), &Around::default(), into)?,
         Some(Shape::Record(object)) => into.push_log(json::log(&mut object.json())?),
         Some(Shape::Spelled(text)) => {
             let mut inner = Collection::default();

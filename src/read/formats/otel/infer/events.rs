@@ -97,21 +97,17 @@ fn chat_events<'s>(
     wanted: &[Direction],
 ) -> Vec<ChatEvent<'s>> {
     if name == DETAILS {
-        let of = |(key, direction, role): (Attr, Direction, Role)| {
-            let value = attributes.get(key).map(Value::to_data);
-            let value =
-                value.or_else(|| Some(body.to_plain_data().into_object()?.remove(key.as_str())?.parsed()))?;
-            Some(ChatEvent { direction, blocks: blocks(value, role), time })
-        };
         let both = [
             (Attr::GenAiInput, Direction::Input, Role::Unknown),
             (Attr::GenAiOutput, Direction::Output, Role::Agent),
         ];
-        return both
-            .into_iter()
-            .filter(|(_, direction, _)| wanted.contains(direction))
-            .filter_map(of)
-            .collect();
+        let said = both.into_iter().filter(|(_, direction, _)| wanted.contains(direction));
+        let events = said.filter_map(|(key, direction, role)| {
+            let in_body = || Some(body.to_plain_data().into_object()?.remove(key.as_str())?.parsed());
+            let value = attributes.get(key).map(Value::to_data).or_else(in_body)?;
+            Some(ChatEvent { direction, blocks: blocks(value, role), time })
+        });
+        return events.collect();
     }
     let whole = match name {
         "gen_ai.content.prompt" => Some((Direction::Input, PROMPT)),

@@ -212,6 +212,7 @@ fn refused_in<'s>(span: &'s Span<'_>) -> Option<Vec<ModelCall<'s>>> {
 }
 
 /// Requests that only messages show, in order.
+#[derive(Default)]
 struct Turns<'s> {
     requests: Vec<Request<'s>>,
     parent: Option<At>,
@@ -223,10 +224,6 @@ struct Turns<'s> {
 }
 
 impl<'s> Turns<'s> {
-    fn new(parent: Option<At>) -> Self {
-        Self { requests: Vec::new(), parent, input: Vec::new(), is_open: false, known: HashSet::new() }
-    }
-
     fn hear(&mut self, blocks: impl IntoIterator<Item = Block<'s>>) {
         self.is_open = false;
         self.input.extend(blocks);
@@ -263,7 +260,7 @@ impl<'s> Turns<'s> {
 
 /// Makes the requests that only log records show. Consecutive outputs are choices of one request.
 pub(crate) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Request<'s>> {
-    let mut turns = Turns::new(at);
+    let mut turns = Turns { parent: at, ..Turns::default() };
     for event in events {
         match event.direction {
             Direction::Input => turns.hear(event.blocks.iter().cloned()),
@@ -285,7 +282,7 @@ pub(crate) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
         return Vec::new();
     }
     events::pair_by_order(&mut parts);
-    let mut turns = Turns::new(Some(at));
+    let mut turns = Turns { parent: Some(at), ..Turns::default() };
     for block in parts {
         match block {
             Block::Turn => turns.is_open = false,
