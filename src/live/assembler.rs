@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::assembler_options::{AssemblerOptions, nanoseconds};
+use super::assembler_options::AssemblerOptions;
 use super::closed_traces::Remembered;
 use super::event::{AssemblerCounts, CloseReason, LiveEvent, OpenRun};
 use super::monitor::Monitor;
@@ -154,7 +154,7 @@ impl TraceAssembler {
     /// Takes the answer to a call, which may come before the call.
     pub fn answer(&mut self, now: u64, trace: &str, reply: &Reply<'_>) {
         let piece = Piece::Answer(Box::new(reply.into()));
-        self.piece(now, trace, reply.recorded_time(), piece);
+        self.piece(now, trace, reply.time, piece);
     }
 
     /// Replaces the metadata of a trace, and opens the trace if necessary. Runs read from spans have metadata
@@ -176,7 +176,7 @@ impl TraceAssembler {
         }
         for log in batch.logs {
             if let Some(id) = self.opened(&log.trace_id, 1) {
-                self.change(&id, |open, rules, _| open.add_log(now, log, &rules.options));
+                self.change(&id, |open, rules, _| open.spans.add_log(now, log, &rules.options));
             }
         }
         self.advance(now);
@@ -188,13 +188,8 @@ impl TraceAssembler {
         while let Some(id) = self.slots.due_by(now) {
             self.unpark(&id);
             let options = &self.rules.options;
-            let expire = nanoseconds(options.expire.max(options.idle));
-            let over = self.slots.change(&id, |open| {
-                let is_idle = open.is_idle(now, options);
-                let is_expired = is_idle && open.last.saturating_add(expire) <= now;
-                let reason = if is_expired { Some(CloseReason::Expired) } else { open.is_over(now, options) };
-                (is_idle, reason)
-            });
+            let over =
+                self.slots.change(&id, |open| (open.is_idle(now, options), open.is_over(now, options)));
             let Some((is_idle, reason)) = over else { break };
             if let Some(reason) = reason {
                 self.end(&id, reason);
@@ -231,9 +226,9 @@ impl TraceAssembler {
     /// count even if they have not settled. Each call judges all spans of the trace again.
     #[must_use]
     pub fn peek(&self, trace: &str) -> Option<Vec<OpenRun>> {
-        Some(match &self.slots.get(trace)?.state {
+        Some(match &self.slots.traces.get(trace)?.state {
             State::Open(open) => open.peek(&self.rules),
-            State::Parked(parked) => parked.open().peek(&self.rules),
+            State::Parked(parked) => OpenTrace::unpacked(parked).peek(&self.rules),
         })
     }
 
@@ -263,8 +258,8 @@ impl TraceAssembler {
     /// Returns the number of unpaired calls and answers in open traces.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        let open = self.slots.iter().filter_map(|(_, slot)| match &slot.state {
-            State::Open(open) => Some(open.pieces.waiting()),
+        let open = self.slots.traces.values().filter_map(|slot| match &slot.state {
+            State::Open(open) => Some(open.pieces.unpaired.calls + open.pieces.unpaired.messages),
             State::Parked(_) => None,
         });
         open.sum()

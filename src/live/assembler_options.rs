@@ -76,14 +76,14 @@ impl AssemblerOptions {
     /// Returns when to judge a trace again, given the arrival time of a piece, the time and delay of the
     /// last judgement, and the number of pieces.
     pub(super) fn judge_again(&self, came: u64, (judged, late): (u64, u64), pieces: usize) -> u64 {
-        let settled = came.saturating_add(nanoseconds(self.settle));
+        let settled = after(came, self.settle);
         let patience = PATIENCE.saturating_mul(late).min(MOST_PATIENCE);
         let pause = PACE.saturating_mul(pieces as u64).max(patience);
         settled.max(judged.saturating_add(pause))
     }
 }
 
-/// Converts a duration to nanoseconds; saturates at `u64::MAX`.
-pub(super) fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+/// Returns the time after a wait, at most `u64::MAX`.
+pub(super) fn after(time: u64, wait: Duration) -> u64 {
+    time.saturating_add(u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX))
 }

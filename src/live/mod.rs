@@ -16,7 +16,6 @@ mod open_traces;
 mod parked_trace;
 mod piece;
 mod pieces;
-mod reported_findings;
 mod saved;
 mod span_text;
 mod spans;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use super::open_fold::OpenFold;
-use super::update::{Update, UpdateKind};
+use super::update::Update;
 use crate::detect::{Cost, Detector, Finding, Meter, Verdict, check_ids};
 use crate::error::Result;
 use crate::trace::{Actors, RouteStatus, Step, StepInput, StepValidator};
@@ -158,7 +158,7 @@ impl Monitor {
 
     fn stop_largest(&mut self, limit: usize) {
         let (last, seen) = (self.last, self.seen);
-        let open = self.folds.iter_mut().filter(|open| open.is_open());
+        let open = self.folds.iter_mut().filter(|open| !open.is_stopped);
         // `max_by_key` returns the last of equals, so the order is reversed to stop the first.
         let Some(largest) = open.rev().max_by_key(|open| open.memory(seen)) else { return };
         largest.stop(last, limit);
@@ -201,19 +201,19 @@ impl Monitor {
         for finding in findings {
             let fold = self.folds.iter_mut().find(|open| open.detector.id() == finding.detector);
             if let Some(open) = fold {
-                open.live.open(&finding);
+                open.live.insert(finding.id.clone(), finding);
             }
         }
     }
 
     /// Returns the reported findings that still stand, as they were last reported.
     pub(super) fn reported(&self) -> impl Iterator<Item = &Finding> {
-        self.folds.iter().flat_map(|open| open.live.iter())
+        self.folds.iter().flat_map(|open| open.live.values())
     }
 
     /// Like [`Monitor::reported`], by value.
     pub(super) fn into_reported(self) -> Vec<Finding> {
-        self.folds.into_iter().flat_map(|open| open.live.into_findings()).collect()
+        self.folds.into_iter().flat_map(|open| open.live.into_values()).collect()
     }
 
     /// Returns the index after that of the last step.
@@ -263,7 +263,6 @@ impl Monitor {
         Some((open.detector.id(), self.meter.seal(open.verdict())))
     }
 
-    /// Returns the cost of the trace so far.
     #[cfg(feature = "scan")]
     pub(crate) fn total_cost(&self) -> Cost {
         self.meter.total()
@@ -292,9 +291,7 @@ impl Monitor {
             return Conclusion { verdicts, updates };
         }
         for (open, (_, verdict)) in self.folds.iter_mut().zip(&verdicts) {
-            open.live.end(verdict, &mut updates);
-            let closed = verdict.findings().iter().cloned();
-            updates.extend(closed.map(|finding| Update::new(UpdateKind::Closed, finding)));
+            open.end(verdict, &mut updates);
         }
         Conclusion { verdicts, updates }
     }

@@ -1,60 +1,64 @@
 //! One detector during a trace: its fold and its reported findings.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::reported_findings::Series;
 use super::update::{Update, UpdateKind};
 use crate::detect::{Detector, FINDING_BYTES, Finding, Fold, Measures, Meter, Verdict};
 use crate::trace::{RouteStatus, Step};
 
-/// A detector during a trace.
 #[derive(Debug)]
 pub(super) struct OpenFold {
     pub(super) detector: Arc<dyn Detector>,
-    state: State,
+    fold: Box<dyn Fold>,
+    /// True if it was stopped before the end of the trace, because of its memory.
+    pub(super) is_stopped: bool,
     /// The number of confirmed findings that have been reported.
     reported: usize,
-    /// The reported findings that stand.
-    pub(super) live: Series,
+    /// The reported findings that were neither merged nor withdrawn, as last reported, by id.
+    pub(super) live: BTreeMap<String, Finding>,
     /// The number of steps after which to check for growth again.
     look: u64,
 }
 
-#[derive(Debug)]
-enum State {
-    Open(Box<dyn Fold>),
-    /// Stopped before the end of the trace, because of its memory. Boxed to keep open folds small.
-    Stopped(Box<Stopped>),
-}
-
-/// The last result of a detector that was stopped.
+/// Stands for the fold of a detector that was stopped: its last result.
 #[derive(Debug)]
 struct Stopped {
     confirmed: Vec<Finding>,
     verdict: Verdict,
 }
 
+impl Fold for Stopped {
+    fn observe(&mut self, _: &Step<'_>) {}
+
+    fn confirmed(&self) -> &[Finding] {
+        &self.confirmed
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.verdict.clone()
+    }
+
+    fn memory(&self) -> usize {
+        (self.confirmed.len() + self.verdict.findings().len()) * FINDING_BYTES
+    }
+}
+
 impl OpenFold {
     pub(super) fn start(detector: &Arc<dyn Detector>, routing: &RouteStatus) -> Self {
         Self {
             detector: Arc::clone(detector),
-            state: State::Open(detector.start(routing)),
+            fold: detector.start(routing),
+            is_stopped: false,
             reported: 0,
-            live: Series::default(),
+            live: BTreeMap::new(),
             look: 0,
         }
     }
 
     pub(super) fn observe(&mut self, step: &Step<'_>) {
-        if let State::Open(fold) = &mut self.state {
-            fold.observe(step);
-        }
-    }
-
-    /// Returns true if it has not been stopped.
-    pub(super) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open(_))
+        self.fold.observe(step);
     }
 
     /// Reports the updates of findings since the last call.
@@ -64,24 +68,76 @@ impl OpenFold {
         updates.extend(new.into_iter().map(|finding| Update::new(UpdateKind::Opened, finding)));
         if is_due {
             self.look = steps.saturating_mul(2);
-            let verdict = meter.seal(self.verdict());
-            self.live.grow(&verdict, updates);
+            self.grow(&meter.seal(self.verdict()), updates);
         }
     }
 
     /// Reports the differences from the findings that another monitor reported on the same trace.
     pub(super) fn judge_again(&mut self, meter: &Meter, steps: u64, updates: &mut Vec<Update>) {
-        let confirmed = self.as_confirmed().to_vec();
+        let confirmed = self.fold.confirmed();
         (self.reported, self.look) = (confirmed.len(), steps.saturating_mul(2));
-        if !confirmed.is_empty() || !self.live.is_empty() {
-            let verdict = meter.seal(self.verdict());
-            self.live.judge_again(confirmed.into_iter(), &verdict, updates);
+        if confirmed.is_empty() && self.live.is_empty() {
+            return;
         }
+        let verdict = meter.seal(self.verdict());
+        for finding in confirmed {
+            // A finding that was merged before it was reported is never reported on its own.
+            if !self.live.contains_key(&finding.id)
+                && let Some(now) = verdict.findings().iter().find(|other| other.id == finding.id)
+            {
+                self.live.insert(now.id.clone(), now.clone());
+                updates.push(Update::new(UpdateKind::Opened, now.clone()));
+            }
+        }
+        self.grow(&verdict, updates);
+        self.withdraw(&verdict, updates);
+    }
+
+    /// Adds updates of reported findings that are merged in this verdict or have grown by at least half their
+    /// length.
+    fn grow(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
+        for finding in verdict.findings() {
+            for part in &finding.merged {
+                if let Some(gone) = self.live.remove(part) {
+                    let into = Some(finding.id.clone());
+                    updates.push(Update { into, ..Update::new(UpdateKind::Merged, gone) });
+                }
+            }
+            let length = |finding: &Finding| finding.last.saturating_sub(finding.first).saturating_add(1);
+            if let Some(known) = self.live.get_mut(&finding.id)
+                && length(finding) >= length(known).saturating_add(length(known).div_ceil(2))
+            {
+                known.clone_from(finding);
+                updates.push(Update::new(UpdateKind::Grown, finding.clone()));
+            }
+        }
+    }
+
+    /// Withdraws the reported findings that a verdict lacks.
+    fn withdraw(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
+        self.live.retain(|id, finding| {
+            let stands = verdict.findings().iter().any(|other| other.id == *id);
+            if !stands {
+                updates.push(Update::new(UpdateKind::Withdrawn, finding.clone()));
+            }
+            stands
+        });
+    }
+
+    /// Reports, at the end of the trace, the findings that are merged or withdrawn, then those of the verdict.
+    pub(super) fn end(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
+        let mut last = Vec::new();
+        self.grow(verdict, &mut last);
+        self.withdraw(verdict, &mut last);
+        updates.extend(last.into_iter().filter(|update| update.kind != UpdateKind::Grown));
+        self.live.clear();
+        let closed = verdict.findings().iter().cloned();
+        updates.extend(closed.map(|finding| Update::new(UpdateKind::Closed, finding)));
     }
 
     /// Returns the confirmed findings as they stand, without merged ones.
     pub(super) fn confirmed(&self, meter: &Meter) -> Vec<Finding> {
-        let confirmed = self.as_confirmed();
+        let confirmed = self.fold.confirmed();
         if confirmed.is_empty() {
             return Vec::new();
         }
@@ -94,38 +150,19 @@ impl OpenFold {
 
     /// Returns an estimate of the bytes that it holds. A fold without an estimate counts as `seen`, all steps so far.
     pub(super) fn memory(&self, seen: usize) -> usize {
-        let own = match &self.state {
-            State::Open(fold) => {
-                let tracked = Some(fold.memory()).filter(|bytes| *bytes != usize::MAX);
-                size_of_val(&**fold) + tracked.unwrap_or(seen)
-            }
-            State::Stopped(stopped) => {
-                let findings = stopped.confirmed.len() + stopped.verdict.findings().len();
-                size_of::<Stopped>() + findings * FINDING_BYTES
-            }
-        };
-        size_of::<Self>() + own + self.live.memory()
-    }
-
-    fn as_confirmed(&self) -> &[Finding] {
-        match &self.state {
-            State::Open(fold) => fold.confirmed(),
-            State::Stopped(stopped) => &stopped.confirmed,
-        }
+        let tracked = Some(self.fold.memory()).filter(|bytes| *bytes != usize::MAX);
+        let fold = size_of_val(&*self.fold) + tracked.unwrap_or(seen);
+        size_of::<Self>() + fold + self.live.len() * FINDING_BYTES
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        match &self.state {
-            State::Open(fold) => fold.verdict(),
-            State::Stopped(stopped) => stopped.verdict.clone(),
-        }
+        self.fold.verdict()
     }
 
     /// Replaces the fold with its verdict so far or, if it has confirmed nothing, with *not applicable*.
     pub(super) fn stop(&mut self, step: u64, limit: usize) {
-        let State::Open(fold) = &self.state else { return };
-        let confirmed = fold.confirmed().to_vec();
-        let verdict = match fold.verdict() {
+        let confirmed = self.fold.confirmed().to_vec();
+        let verdict = match self.fold.verdict() {
             Verdict::Judged(mut judgement) if !confirmed.is_empty() => {
                 judgement.stopped_at = Some(step);
                 judgement.measures = Measures::default();
@@ -133,17 +170,18 @@ impl OpenFold {
             }
             _ => Verdict::stopped(step, limit),
         };
-        self.state = State::Stopped(Box::new(Stopped { confirmed, verdict }));
+        self.fold = Box::new(Stopped { confirmed, verdict });
+        self.is_stopped = true;
     }
 
     /// Returns the confirmed findings that were not reported, and marks them as reported.
     pub(super) fn new_findings(&mut self, meter: &Meter, steps: u64) -> Vec<Finding> {
-        let confirmed = self.as_confirmed();
+        let confirmed = self.fold.confirmed();
         let mut new = confirmed.get(self.reported..).unwrap_or_default().to_vec();
         self.reported = confirmed.len();
         for finding in &mut new {
             meter.complete(finding);
-            self.live.open(finding);
+            self.live.insert(finding.id.clone(), finding.clone());
             self.look = steps.saturating_mul(2);
         }
         new

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::assembler_options::{AssemblerOptions, nanoseconds};
+use super::assembler_options::{AssemblerOptions, after};
 use super::event::{CloseReason, ClosedTrace, LiveEvent, OpenRun};
 use super::monitor::Monitor;
 use super::piece::Piece;
@@ -11,10 +11,9 @@ use super::pieces::{Pieces, Place};
 use super::spans::{HeldSpans, follow, withdrawn};
 use super::update::{Update, UpdateKind};
 use crate::detect::{Detector, FINDING_BYTES, Finding};
-use crate::read::{LogRecord, Span};
+use crate::read::Span;
 use crate::trace::{Metadata, RouteStatus, Unpaired};
 
-/// Why a live trace has no route.
 const NO_ROUTE: &str = "live traces do not record a reference route";
 
 /// The detectors and options that all open traces share.
@@ -71,7 +70,6 @@ pub(super) struct OpenTrace {
     quiet_checked: bool,
 }
 
-/// Receives updates and closed traces.
 pub(super) type Emit<'e> = &'e mut dyn FnMut(LiveEvent);
 
 impl OpenTrace {
@@ -120,10 +118,6 @@ impl OpenTrace {
         self.spans.add_span(now, span, options);
     }
 
-    pub(super) fn add_log(&mut self, now: u64, log: LogRecord<'static>, options: &AssemblerOptions) {
-        self.spans.add_log(now, log, options);
-    }
-
     /// Schedules a judgement of the whole trace. An unpacked trace needs it because it has no detector state.
     pub(super) fn resume(&mut self, now: u64, options: &AssemblerOptions) {
         if self.pieces.len() > 0 {
@@ -135,12 +129,10 @@ impl OpenTrace {
         self.quiet_checked = false;
     }
 
-    /// Returns the number of pieces, spans and log records.
     pub(super) fn len(&self) -> usize {
         self.pieces.len() + self.spans.len()
     }
 
-    /// Returns an estimate of the bytes that it holds.
     pub(super) fn memory(&self) -> usize {
         let monitor = self.monitor.as_ref().map_or(0, Monitor::memory);
         let reported = self.reported.len() * FINDING_BYTES;
@@ -154,31 +146,37 @@ impl OpenTrace {
 
     /// Returns the time at which it next needs attention if nothing more arrives.
     pub(super) fn next_due(&self, options: &AssemblerOptions) -> u64 {
-        let after = |time: u64, wait| time.saturating_add(nanoseconds(wait));
         let end = match self.ended {
             Some(ended) => after(ended, options.grace),
             None if self.spans.is_empty() || self.quiet_checked => after(self.last, options.idle),
             None => after(self.last, options.idle.min(options.quiet)),
         };
-        self.judge_again.into_iter().chain(self.spans.due()).fold(end, u64::min)
+        self.judge_again.into_iter().chain(self.spans.due).fold(end, u64::min)
     }
 
     /// Returns the reason to close it at this time, or `None` to keep it open.
     pub(super) fn is_over(&mut self, now: u64, options: &AssemblerOptions) -> Option<CloseReason> {
-        let is_past = |time: u64, wait| time.saturating_add(nanoseconds(wait)) <= now;
-        if let Some(ended) = self.ended {
-            return is_past(ended, options.grace).then_some(CloseReason::Ended);
+        if self.is_idle(now, options) && self.expires(options) <= now {
+            return Some(CloseReason::Expired);
         }
-        if !self.quiet_checked && !self.spans.is_empty() && is_past(self.last, options.quiet) {
+        if let Some(ended) = self.ended {
+            return (after(ended, options.grace) <= now).then_some(CloseReason::Ended);
+        }
+        if !self.quiet_checked && !self.spans.is_empty() && after(self.last, options.quiet) <= now {
             self.quiet_checked = true;
             return self.spans.are_whole_below().then_some(CloseReason::Quiet);
         }
         None
     }
 
+    /// Returns when it is closed if nothing more arrives and its root span has not ended.
+    pub(super) fn expires(&self, options: &AssemblerOptions) -> u64 {
+        after(self.last, options.expire.max(options.idle))
+    }
+
     /// Returns true if its root span has not ended and it has been silent long enough to be parked.
     pub(super) fn is_idle(&self, now: u64, options: &AssemblerOptions) -> bool {
-        self.ended.is_none() && self.last.saturating_add(nanoseconds(options.idle)) <= now
+        self.ended.is_none() && after(self.last, options.idle) <= now
     }
 
     /// Judges pieces and spans again if that is due at this time.
@@ -257,14 +255,14 @@ impl OpenTrace {
         };
         if self.spans.is_empty() || self.pieces.len() > 0 {
             self.pieces.sort();
-            let is_current = self.judge_again.is_none() && !self.pieces.has_open_calls();
+            let is_current = self.judge_again.is_none() && self.pieces.unpaired.calls == 0;
             let mut monitor = self.monitor.take_if(|_| is_current).unwrap_or_else(|| {
                 let before = self.take_reported();
                 let mut monitor = self.follow(rules, true);
                 monitor.take_over(before);
                 monitor
             });
-            give(&mut monitor, Arc::clone(&self.metadata), self.pieces.unpaired());
+            give(&mut monitor, Arc::clone(&self.metadata), self.pieces.unpaired);
         }
         let mut reported = std::mem::take(&mut self.spans.reported);
         for mut run in self.spans.runs(rules) {

@@ -4,23 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::open_trace::OpenTrace;
-use super::parked_trace::Parked;
 
-/// The traces that are not closed.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    traces: BTreeMap<Arc<str>, Slot>,
+    pub(super) traces: BTreeMap<Arc<str>, Slot>,
     due: BTreeSet<(u64, Arc<str>)>,
     pub(super) open: Share,
     pub(super) parked: Share,
     turns: u64,
 }
 
-/// A trace that is not closed.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) state: State,
-    /// When it needs attention.
     pub(super) due: u64,
     /// The rank of its last change among the changes of all traces.
     turn: u64,
@@ -31,7 +27,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) enum State {
     Open(Box<OpenTrace>),
-    Parked(Parked),
+    Parked(Box<[u8]>),
 }
 
 /// The order and totals of the open traces, or of the parked ones.
@@ -47,24 +43,11 @@ pub(super) struct Share {
 const SLOT_BYTES: usize = size_of::<Slot>() + 160;
 
 impl Slots {
-    pub(super) fn len(&self) -> usize {
-        self.traces.len()
-    }
-
-    pub(super) fn get(&self, id: &str) -> Option<&Slot> {
-        self.traces.get(id)
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Slot)> {
-        self.traces.iter()
-    }
-
     /// Returns the stored id of a trace, to share its text.
     pub(super) fn id(&self, trace: &str) -> Option<Arc<str>> {
         self.traces.get_key_value(trace).map(|(id, _)| Arc::clone(id))
     }
 
-    /// Returns the id that sorts first.
     pub(super) fn first(&self) -> Option<Arc<str>> {
         self.traces.first_key_value().map(|(id, _)| Arc::clone(id))
     }
@@ -141,7 +124,6 @@ impl Share {
         self.silent.len()
     }
 
-    /// Returns the trace that has been silent longest.
     pub(super) fn longest_silent(&self) -> Option<Arc<str>> {
         self.silent.first().map(|(_, id)| Arc::clone(id))
     }
@@ -152,7 +134,7 @@ impl State {
     fn memory(&self, id: &str) -> usize {
         let own = match self {
             Self::Open(open) => open.memory(),
-            Self::Parked(parked) => parked.bytes(),
+            Self::Parked(parked) => parked.len(),
         };
         own + SLOT_BYTES + id.len()
     }
@@ -164,11 +146,10 @@ impl State {
         }
     }
 
-    /// Returns the trace, unpacked if necessary.
     pub(super) fn into_open(self) -> OpenTrace {
         match self {
             Self::Open(open) => *open,
-            Self::Parked(parked) => parked.open(),
+            Self::Parked(parked) => OpenTrace::unpacked(&parked),
         }
     }
 }

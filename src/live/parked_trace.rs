@@ -6,12 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::assembler::TraceAssembler;
-use super::assembler_options::nanoseconds;
 use super::event::LiveEvent;
 use super::open_trace::OpenTrace;
 use super::open_traces::{Slot, State};
 use super::piece::Piece;
-use super::span_text::{SpanText, Written};
+use super::span_text::SpanText;
 use super::spans::{HeldSpans, Reported};
 use crate::detect::Finding;
 use crate::error::{Error, Result};
@@ -24,7 +23,7 @@ struct Contents<'t> {
     metadata: Cow<'t, Metadata>,
     pieces: Vec<(u64, Cow<'t, Piece>)>,
     reported: Vec<Finding>,
-    spans: Written<'t>,
+    spans: Cow<'t, SpanText>,
     runs: Cow<'t, Reported>,
     last: u64,
     ended: Option<u64>,
@@ -37,7 +36,7 @@ impl OpenTrace {
             metadata: Cow::Borrowed(&self.metadata),
             pieces: self.pieces.iter().map(|(time, piece)| (time, Cow::Borrowed(piece))).collect(),
             reported: self.reported(),
-            spans: self.spans.text.written(),
+            spans: Cow::Borrowed(&self.spans.text),
             runs: Cow::Borrowed(&self.spans.reported),
             last: self.last,
             ended: self.ended,
@@ -46,15 +45,24 @@ impl OpenTrace {
         serde_json::to_vec(&contents).unwrap_or_default()
     }
 
-    /// Parses the output of [`OpenTrace::to_json`].
+    /// Returns its JSON, compressed if the feature `compression` is on.
+    pub(super) fn packed(&self) -> Box<[u8]> {
+        compressed(&self.to_json()).into()
+    }
+
+    /// Restores a trace from the output of [`OpenTrace::packed`].
+    pub(super) fn unpacked(packed: &[u8]) -> Self {
+        // It was written here, so it parses.
+        Self::from_json(&unpacked(packed)).unwrap_or_default()
+    }
+
     pub(super) fn from_json(json: &[u8]) -> Result<Self> {
         let contents: Contents<'_> = serde_json::from_slice(json)
             .map_err(|error| Error::trace(format!("expected the state of a trace: {error}")))?;
         let mut trace = Self::default();
         trace.metadata = Arc::new(contents.metadata.into_owned());
         trace.reported = contents.reported;
-        trace.spans =
-            HeldSpans::unpacked(SpanText::from_written(contents.spans)?, contents.runs.into_owned());
+        trace.spans = HeldSpans::unpacked(contents.spans.into_owned().checked()?, contents.runs.into_owned());
         (trace.last, trace.ended) = (contents.last, contents.ended);
         trace.pieces.append(contents.pieces.into_iter().map(|(time, piece)| (time, piece.into_owned())));
         Ok(trace)
@@ -88,18 +96,13 @@ impl TraceAssembler {
     /// Packs an open trace: an idle one until it expires, any other (because of a limit) until it is next due.
     pub(super) fn park(&mut self, id: &Arc<str>) {
         // Keeping below the limit may have parked it already.
-        if !matches!(self.slots.get(id), Some(Slot { state: State::Open(_), .. })) {
-            return;
-        }
-        let Some(slot) = self.slots.remove(id) else { return };
-        let State::Open(open) = &slot.state else { return };
+        let Some(Slot { state: State::Open(open), pieces, .. }) = self.slots.traces.get(id) else { return };
         let options = &self.rules.options;
-        let due = if open.is_idle(self.now, options) {
-            open.last.saturating_add(nanoseconds(options.expire.max(options.idle)))
-        } else {
-            open.next_due(options)
-        };
-        self.slots.insert(id, State::Parked(Parked::of(&open.to_json())), slot.pieces);
+        let due =
+            if open.is_idle(self.now, options) { open.expires(options) } else { open.next_due(options) };
+        let (packed, pieces) = (open.packed(), *pieces);
+        self.slots.remove(id);
+        self.slots.insert(id, State::Parked(packed), pieces);
         self.slots.set_due(id, due);
         self.counts.traces_parked += 1;
         self.events.push_back(LiveEvent::Parked { trace: Arc::clone(id) });
@@ -107,7 +110,7 @@ impl TraceAssembler {
 
     /// Unpacks a trace if it is parked, and schedules a judgement of it.
     pub(super) fn unpark(&mut self, id: &Arc<str>) {
-        if !matches!(self.slots.get(id), Some(Slot { state: State::Parked(_), .. })) {
+        if !matches!(self.slots.traces.get(id), Some(Slot { state: State::Parked(_), .. })) {
             return;
         }
         let Some(slot) = self.slots.remove(id) else { return };
@@ -115,29 +118,6 @@ impl TraceAssembler {
         open.resume(self.now, &self.rules.options);
         self.slots.insert(id, State::Open(Box::new(open)), slot.pieces);
         self.counts.traces_resumed += 1;
-    }
-}
-
-/// A parked trace: its JSON, compressed if the feature `compression` is on.
-#[derive(Debug)]
-pub(super) struct Parked(Box<[u8]>);
-
-impl Parked {
-    pub(super) fn of(json: &[u8]) -> Self {
-        Self(compressed(json).into())
-    }
-
-    pub(super) fn json(&self) -> Vec<u8> {
-        unpacked(&self.0)
-    }
-
-    pub(super) fn open(&self) -> OpenTrace {
-        // `OpenTrace::to_json` wrote the JSON, so it parses.
-        OpenTrace::from_json(&self.json()).unwrap_or_default()
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.0.len()
     }
 }
 
@@ -152,7 +132,7 @@ fn compressed(json: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(feature = "compression")]
-fn unpacked(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn unpacked(bytes: &[u8]) -> Vec<u8> {
     use std::io::Read;
 
     let mut json = Vec::new();
@@ -166,6 +146,6 @@ fn compressed(json: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(not(feature = "compression"))]
-fn unpacked(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn unpacked(bytes: &[u8]) -> Vec<u8> {
     bytes.to_vec()
 }

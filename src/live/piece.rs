@@ -23,7 +23,7 @@ pub struct Reply<'a> {
     provenance: Provenance,
     reason: Option<UnknownReason>,
     error_type: Option<&'a str>,
-    time: Option<u64>,
+    pub(super) time: Option<u64>,
 }
 
 impl<'a> Reply<'a> {
@@ -68,10 +68,6 @@ impl<'a> Reply<'a> {
         self
     }
 
-    pub(super) fn recorded_time(&self) -> Option<u64> {
-        self.time
-    }
-
     /// Sets the time, in nanoseconds since 1970. By default, it is the time of arrival.
     #[must_use]
     pub fn time(mut self, time: u64) -> Self {
@@ -102,13 +98,12 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    fn kept(&self) -> &WireStep {
+    pub(super) fn kept(&self) -> &WireStep {
         match self {
             Self::Step(kept) | Self::Call(kept) | Self::Answer(kept) => kept,
         }
     }
 
-    /// Returns an estimate of its size in bytes.
     pub(super) fn bytes(&self) -> usize {
         // The constant is the overhead of the collections that hold a piece.
         192 + self.kept().bytes()
@@ -121,11 +116,6 @@ impl Piece {
     /// Returns a digest of the id that pairs a call with its answer.
     pub(super) fn id(&self) -> Digest {
         Digest::of_text(self.kept().call_id.as_deref().unwrap_or_default())
-    }
-
-    /// Returns the turn of a step, if set.
-    pub(super) fn turn(&self) -> Option<u64> {
-        self.kept().turn
     }
 
     /// Returns this piece as a step, or `None` if it is an answer. A call gets `answer` or, without one, is

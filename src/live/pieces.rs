@@ -11,7 +11,7 @@ pub(super) type Place = (u64, u64);
 /// The pieces of one trace, sorted by time, then by order of arrival.
 ///
 /// A call is paired with the first answer with its id that no earlier call has taken. Pieces are numbered and
-/// paired on arrival; [`Pieces::sort`] does both again if a piece out of order may change the result.
+/// paired on arrival; [`Pieces::sort`] does both again if a piece came out of order.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     entries: BTreeMap<Place, Entry>,
@@ -21,8 +21,8 @@ pub(super) struct Pieces {
     steps: u64,
     last_step: Option<Place>,
     next_turn: u64,
-    open: u64,
-    early: u64,
+    /// The counts of calls without an answer and of answers without a call.
+    pub(super) unpaired: Unpaired,
     must_sort: bool,
     pub(super) bytes: usize,
     pub(super) out_of_order: u64,
@@ -44,8 +44,6 @@ struct Entry {
 struct Waiting {
     calls: VecDeque<Place>,
     answers: VecDeque<Place>,
-    /// The number of calls received with this id, paired or not.
-    seen: u64,
 }
 
 impl Pieces {
@@ -56,9 +54,7 @@ impl Pieces {
         self.bytes += piece.bytes();
         if self.entries.last_key_value().is_some_and(|(last, _)| *last > place) {
             self.out_of_order += 1;
-            let shifts = piece.is_step() && self.last_step.is_some_and(|last| last > place);
-            let repeats = self.ids.get(&piece.id()).is_some_and(|waiting| waiting.seen > 1);
-            self.must_sort |= shifts || repeats;
+            self.must_sort = true;
         }
         self.put(place, piece)
     }
@@ -67,10 +63,8 @@ impl Pieces {
         let is_last = self.last_step.is_none_or(|last| last < place);
         // A step in the middle gets its index when the pieces are sorted.
         let number = if is_last { self.steps } else { 0 };
-        let mut entry = Entry { number, turn: self.next_turn, piece, answer: None };
-        if let Some(turn) = entry.piece.turn() {
-            entry.turn = turn;
-        }
+        let turn = piece.kept().turn.unwrap_or(self.next_turn);
+        let mut entry = Entry { number, turn, piece, answer: None };
         if entry.piece.is_step() {
             self.steps += 1;
             self.last_step = self.last_step.max(Some(place));
@@ -80,14 +74,13 @@ impl Pieces {
             Piece::Step(_) => Some(place),
             Piece::Call(_) => {
                 let waiting = self.ids.entry(entry.piece.id()).or_default();
-                waiting.seen += 1;
                 entry.answer = waiting.answers.pop_front();
                 if entry.answer.is_some() {
-                    self.early -= 1;
+                    self.unpaired.messages -= 1;
                     Some(place)
                 } else {
                     waiting.calls.push_back(place);
-                    self.open += 1;
+                    self.unpaired.calls += 1;
                     None
                 }
             }
@@ -96,10 +89,10 @@ impl Pieces {
                 let call = waiting.calls.pop_front();
                 if let Some(call) = call.and_then(|call| self.entries.get_mut(&call)) {
                     call.answer = Some(place);
-                    self.open -= 1;
+                    self.unpaired.calls -= 1;
                 } else {
                     waiting.answers.push_back(place);
-                    self.early += 1;
+                    self.unpaired.messages += 1;
                 }
                 call
             }
@@ -108,7 +101,7 @@ impl Pieces {
         complete
     }
 
-    /// Numbers and pairs all pieces again if one that arrived out of order may change the result.
+    /// Numbers and pairs all pieces again if one came out of order since the last time.
     pub(super) fn sort(&mut self) {
         if !self.must_sort {
             return;
@@ -122,16 +115,6 @@ impl Pieces {
 
     pub(super) fn len(&self) -> usize {
         self.entries.len()
-    }
-
-    /// Returns the total number of calls without an answer and answers without a call.
-    pub(super) fn waiting(&self) -> u64 {
-        self.open + self.early
-    }
-
-    /// Returns true if some call has no answer yet.
-    pub(super) fn has_open_calls(&self) -> bool {
-        self.open > 0
     }
 
     /// Returns the step at this place with its index, or `None` if the piece is an answer.
@@ -171,10 +154,5 @@ impl Pieces {
             self.add(time, piece);
         }
         self.out_of_order = before;
-    }
-
-    /// Returns the counts of calls without an answer and of answers without a call.
-    pub(super) fn unpaired(&self) -> Unpaired {
-        Unpaired { calls: self.open, messages: self.early }
     }
 }

@@ -10,13 +10,12 @@ use super::assembler::TraceAssembler;
 use super::event::AssemblerCounts;
 use super::open_trace::OpenTrace;
 use super::open_traces::State;
-use super::parked_trace::Parked;
+use super::parked_trace::unpacked;
 use crate::error::{Error, Result};
 
 /// The version of saved states that this crate writes, and the only one it reads.
 const VERSION: u32 = 2;
 
-/// The first line.
 #[derive(Serialize, Deserialize)]
 struct Head {
     wrongturn_state: u32,
@@ -27,7 +26,6 @@ struct Head {
     closed: Vec<(String, u64)>,
 }
 
-/// The line of a trace.
 #[derive(Serialize, Deserialize)]
 struct Line<'l> {
     trace: String,
@@ -71,15 +69,15 @@ impl TraceAssembler {
         let head = Head {
             wrongturn_state: VERSION,
             now: self.now,
-            traces: self.slots.len() as u64,
+            traces: self.slots.traces.len() as u64,
             counts: self.counts,
             closed: self.closed.iter().map(|(trace, late)| (trace.to_owned(), late)).collect(),
         };
         write_line(to, &head)?;
-        for (id, slot) in self.slots.iter() {
+        for (id, slot) in &self.slots.traces {
             let json = match &slot.state {
                 State::Open(open) => open.to_json(),
-                State::Parked(parked) => parked.json(),
+                State::Parked(parked) => unpacked(parked),
             };
             let state: &RawValue = serde_json::from_slice(&json).map_err(|error| broken(&error))?;
             let line = Line { trace: id.to_string(), pieces: slot.pieces, due: slot.due, state };
@@ -125,7 +123,7 @@ impl TraceAssembler {
                 (pieces, due) = (pieces.saturating_add(own.pieces), due.min(own.due));
                 open.merge(own.state.into_open());
             }
-            self.slots.insert(&id, State::Parked(Parked::of(&open.to_json())), pieces);
+            self.slots.insert(&id, State::Parked(open.packed()), pieces);
             self.slots.set_due(&id, due);
         }
         self.keep_below_cap();
@@ -134,42 +132,23 @@ impl TraceAssembler {
 }
 
 impl AssemblerCounts {
-    /// Adds the counts of another assembler.
     fn add(&mut self, other: &Self) {
-        let Self {
-            received,
-            judged,
-            evicted,
-            late,
-            ignored,
-            open,
-            parked,
-            out_of_order,
-            traces_closed,
-            traces_evicted,
-            traces_parked,
-            traces_resumed,
-            findings,
-            looked_at,
-        } = other;
-        for (sum, more) in [
-            (&mut self.received, received),
-            (&mut self.judged, judged),
-            (&mut self.evicted, evicted),
-            (&mut self.late, late),
-            (&mut self.ignored, ignored),
-            (&mut self.open, open),
-            (&mut self.parked, parked),
-            (&mut self.out_of_order, out_of_order),
-            (&mut self.traces_closed, traces_closed),
-            (&mut self.traces_evicted, traces_evicted),
-            (&mut self.traces_parked, traces_parked),
-            (&mut self.traces_resumed, traces_resumed),
-            (&mut self.findings, findings),
-            (&mut self.looked_at, looked_at),
-        ] {
-            *sum = sum.saturating_add(*more);
-        }
+        *self = Self {
+            received: self.received.saturating_add(other.received),
+            judged: self.judged.saturating_add(other.judged),
+            evicted: self.evicted.saturating_add(other.evicted),
+            late: self.late.saturating_add(other.late),
+            ignored: self.ignored.saturating_add(other.ignored),
+            open: self.open.saturating_add(other.open),
+            parked: self.parked.saturating_add(other.parked),
+            out_of_order: self.out_of_order.saturating_add(other.out_of_order),
+            traces_closed: self.traces_closed.saturating_add(other.traces_closed),
+            traces_evicted: self.traces_evicted.saturating_add(other.traces_evicted),
+            traces_parked: self.traces_parked.saturating_add(other.traces_parked),
+            traces_resumed: self.traces_resumed.saturating_add(other.traces_resumed),
+            findings: self.findings.saturating_add(other.findings),
+            looked_at: self.looked_at.saturating_add(other.looked_at),
+        };
     }
 }
 

@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::assembler_options::{AssemblerOptions, nanoseconds};
+use super::assembler_options::{AssemblerOptions, after};
 use super::monitor::Monitor;
 use super::open_trace::Rules;
 use super::span_text::SpanText;
@@ -24,7 +25,7 @@ pub(super) struct HeldSpans {
     /// The arrival times of the others, with the numbers of spans and log records that arrived then.
     fresh: VecDeque<(u64, usize, usize)>,
     /// When the trace is to be judged again.
-    due: Option<u64>,
+    pub(super) due: Option<u64>,
     /// When it was last judged, and how late that was.
     judged: (u64, u64),
     /// The reported findings that stand, by run.
@@ -76,7 +77,6 @@ impl HeldSpans {
         self.due = (!self.is_empty()).then_some(time);
     }
 
-    /// Returns the number of spans and log records.
     pub(super) fn len(&self) -> usize {
         let (spans, logs) = self.text.counts();
         spans + logs
@@ -86,14 +86,8 @@ impl HeldSpans {
         self.len() == 0
     }
 
-    /// Returns an estimate of their size in bytes.
     pub(super) fn memory(&self) -> usize {
         self.text.memory() + self.reported_bytes + self.fresh.len() * size_of::<(u64, usize, usize)>()
-    }
-
-    /// Returns the time of the next judgement.
-    pub(super) fn due(&self) -> Option<u64> {
-        self.due
     }
 
     /// Returns true if the trace is over although its root span is missing.
@@ -105,7 +99,7 @@ impl HeldSpans {
     pub(super) fn look(&mut self, now: u64, rules: &Rules) -> Vec<RunUpdate> {
         let Some(due) = self.due.filter(|due| *due <= now) else { return Vec::new() };
         (self.due, self.judged) = (None, (now, now - due));
-        self.settle(now, nanoseconds(rules.options.settle));
+        self.settle(now, rules.options.settle);
         if let Some(&(came, ..)) = self.fresh.front() {
             self.due = Some(rules.options.judge_again(came, self.judged, self.len()));
         }
@@ -114,9 +108,9 @@ impl HeldSpans {
     }
 
     /// Marks the spans and log records that have been held for long enough as settled.
-    fn settle(&mut self, now: u64, wait: u64) {
+    fn settle(&mut self, now: u64, wait: Duration) {
         while let Some(&(came, spans, logs)) = self.fresh.front()
-            && came.saturating_add(wait) <= now
+            && after(came, wait) <= now
         {
             self.fresh.pop_front();
             self.settled.0 += spans;

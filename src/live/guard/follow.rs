@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::hook::HookCall;
-use super::state::{GuardState, Recent};
+use super::state::{GuardState, HookCall};
 use crate::detect::{Detector, Finding};
 use crate::live::Monitor;
 use crate::trace::{
@@ -12,7 +11,6 @@ use crate::trace::{
     StepInput, StepSink, UnknownReason,
 };
 
-/// Why a session has no route.
 const NO_ROUTE: &str = "sessions do not record a reference route";
 
 /// Feeds the runs of a session to monitors as they are read.
@@ -28,7 +26,7 @@ pub(super) struct Follow<'g> {
 pub(super) struct Followed {
     /// The id, or the position of a run without one; `None` for the first run without one.
     pub(super) id: Option<String>,
-    monitor: Monitor,
+    pub(super) monitor: Monitor,
     /// The index of the first step; above 0 if the session is not read from its beginning.
     start: u64,
     /// The index of the next step.
@@ -66,9 +64,10 @@ impl<'g> Follow<'g> {
         if self.runs.is_empty() {
             self.runs.push(self.start());
         }
-        let is_known =
-            |recent: &Recent| self.runs.iter().any(|run| recent.id.as_deref().is_some_and(|id| run.has(id)));
-        let missing: Vec<&Recent> = self.state.recent.iter().filter(|recent| !is_known(recent)).collect();
+        let is_known = |recent: &HookCall| {
+            self.runs.iter().any(|run| recent.id.as_deref().is_some_and(|id| run.has(id)))
+        };
+        let missing: Vec<&HookCall> = self.state.recent.iter().filter(|recent| !is_known(recent)).collect();
         if let Some(run) = self.runs.first_mut() {
             for recent in missing {
                 run.act(&recent.action(), Actor::Agent, run.turn.saturating_add(1));
@@ -123,7 +122,7 @@ impl StepSink for Follow<'_> {
     }
 }
 
-impl Recent {
+impl HookCall {
     fn action(&self) -> Action<'_> {
         let mut action = Action::new(&self.tool).answered(self.status, &self.text);
         action.arguments = Content::Present(Arguments::from_json(&self.input));
@@ -161,12 +160,10 @@ impl Followed {
         }
     }
 
-    /// Returns true if the run has a call with this id.
     pub(super) fn has(&self, id: &str) -> bool {
         self.calls.contains_key(id)
     }
 
-    /// Returns the ids of the calls without an answer.
     pub(super) fn open_calls(&self) -> impl Iterator<Item = &str> {
         self.calls.iter().filter(|(id, answered)| !**answered && !id.is_empty()).map(|(id, _)| id.as_str())
     }
@@ -186,18 +183,8 @@ impl Followed {
         self.actions.last().copied().unwrap_or_default()
     }
 
-    /// Returns the number of actions after a step.
     pub(super) fn actions_after(&self, step: u64) -> u64 {
         self.actions.iter().filter(|action| **action > step).count() as u64
-    }
-
-    /// Returns the confirmed findings that reach the latest action.
-    pub(super) fn open_findings(&self) -> Vec<Finding> {
-        self.monitor.open_findings()
-    }
-
-    pub(super) fn confirmed(&self) -> Vec<Finding> {
-        self.monitor.confirmed()
     }
 
     /// Returns all findings, as if the run were over.
@@ -208,13 +195,11 @@ impl Followed {
     /// Adds a call, assuming that it gets the latest answer to an equal call. Returns the open finding that the
     /// call extends, if any. Adds nothing if no equal call was answered.
     pub(super) fn would_go_on<'f>(&mut self, call: &HookCall, open: &'f [Finding]) -> Option<&'f Finding> {
-        let input = call.input.to_string();
-        let mut action = Action::new(&call.tool);
-        action.arguments = Content::Present(Arguments::from_json(&input));
+        let action = call.action();
         let (text, status, provenance) = self.answers.get(&key(&action))?.clone();
         let action = action.answered(status, &text).provenance(provenance);
         self.observe(StepInput::action(Actor::Agent, action).turn(self.turn.saturating_add(1)));
-        let then = self.open_findings();
+        let then = self.monitor.open_findings();
         open.iter().find(|finding| {
             then.iter().any(|grown| grown.detector == finding.detector && grown.first <= finding.last)
         })

@@ -3,9 +3,10 @@
 //! Claude Code and Codex speak one protocol (`PreToolUse`, `PostToolUse`, `PostToolUseFailure`, `Stop`,
 //! `SubagentStop`), Gemini CLI another (`BeforeTool`, `AfterTool`, `AfterAgent`).
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Advice;
+use super::state::HookCall;
 use crate::error::{Error, Result};
 use crate::trace::Status;
 
@@ -37,16 +38,6 @@ pub struct Hook {
     pub(super) call: Option<HookCall>,
 }
 
-/// The tool call for which a hook runs.
-#[derive(Debug, Clone)]
-pub(super) struct HookCall {
-    pub(super) tool: String,
-    pub(super) input: Value,
-    pub(super) id: Option<String>,
-    /// The tool's answer; `None` unless the hook runs after the call.
-    pub(super) answer: Option<(String, Status)>,
-}
-
 impl Hook {
     /// Parses the JSON that an agent writes to the standard input of a hook. Events other than tool calls and
     /// ends of turns are accepted but never answered.
@@ -70,16 +61,14 @@ impl Hook {
             "Stop" | "SubagentStop" | "AfterAgent" => Moment::AtEnd,
             _ => Moment::Other,
         };
-        let answer = match moment {
-            // Only Codex sends `turn_id`; it runs this hook whether or not the call failed.
-            Moment::AfterCall => Some(answer(&value, value.get("turn_id").is_some())),
-            _ => None,
-        };
+        // Only Codex sends `turn_id`; it runs the hook after a call whether or not the call failed.
+        let (answer, status) = answer(&value, value.get("turn_id").is_some());
         let call = text("tool_name").map(|tool| HookCall {
-            tool,
-            input: value.get("tool_input").cloned().unwrap_or_default(),
             id: text("tool_use_id"),
-            answer,
+            tool,
+            input: value.get("tool_input").unwrap_or(&Value::Null).to_string(),
+            text: answer,
+            status,
         });
         // A sub-agent has its own session file.
         let transcript = text("agent_transcript_path").or_else(|| text("transcript_path"));
@@ -107,20 +96,16 @@ impl Hook {
     #[must_use]
     pub fn answer(&self, advice: &Advice) -> Option<Value> {
         let text = advice.text()?;
-        let mut specific = Map::new();
-        specific.insert("hookEventName".to_owned(), json!(self.event));
+        let event = &self.event;
         Some(match (advice, self.moment) {
-            (Advice::Block(_), _) if self.event == "PreToolUse" => {
-                specific.insert("permissionDecision".to_owned(), json!("deny"));
-                specific.insert("permissionDecisionReason".to_owned(), json!(text));
-                json!({"hookSpecificOutput": specific})
-            }
+            (Advice::Block(_), _) if event == "PreToolUse" => json!({"hookSpecificOutput": {
+                "hookEventName": event,
+                "permissionDecision": "deny",
+                "permissionDecisionReason": text,
+            }}),
             (Advice::Block(_), _) => json!({"decision": "deny", "reason": text}),
             (_, Moment::AtEnd) => json!({"systemMessage": text}),
-            _ => {
-                specific.insert("additionalContext".to_owned(), json!(text));
-                json!({"hookSpecificOutput": specific})
-            }
+            _ => json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}),
         })
     }
 }

@@ -138,10 +138,12 @@ impl Guard {
         let of_call = |run: &Followed| call.and_then(|call| call.id.as_deref()).is_some_and(|id| run.has(id));
         let at = runs.iter().position(of_call).unwrap_or_default();
         if hook.moment == Moment::AtEnd {
-            return Self::at_end(state, &runs);
+            let all: Vec<Finding> =
+                runs.iter().flat_map(|run| state.report_new(run, run.findings())).collect();
+            return if all.is_empty() { Advice::None } else { Advice::Warn(all) };
         }
         let Some(run) = runs.get_mut(at) else { return Advice::None };
-        let open = run.open_findings();
+        let open = run.monitor.open_findings();
         if hook.moment == Moment::BeforeCall
             && let (Some(after), Some(call)) = (self.block_after, call)
             && let Some(finding) = run.would_go_on(call, &open)
@@ -171,31 +173,17 @@ impl Guard {
     pub fn watch(&self, state: &mut GuardState, session: &[u8]) -> Vec<(Option<String>, Finding)> {
         let session = whole_lines(session);
         let runs = self.follow(state, session);
+        let several = runs.len() > 1;
         let mut all = Vec::new();
         for run in &runs {
-            let id = run.id.clone().filter(|_| runs.len() > 1);
-            for finding in state.new_findings(run, run.confirmed()) {
-                state.report(run, &finding);
-                all.push((id.clone(), finding));
-            }
+            let id = run.id.clone().filter(|_| several);
+            let new = state.report_new(run, run.monitor.confirmed());
+            all.extend(new.into_iter().map(|finding| (id.clone(), finding)));
         }
         advance(state, session);
         all
     }
 
-    /// Returns the new findings at the end of a turn, and marks them as reported.
-    fn at_end(state: &mut GuardState, runs: &[Followed]) -> Advice {
-        let mut all = Vec::new();
-        for run in runs {
-            for finding in state.new_findings(run, run.findings()) {
-                state.report(run, &finding);
-                all.push(finding);
-            }
-        }
-        if all.is_empty() { Advice::None } else { Advice::Warn(all) }
-    }
-
-    /// Reads the session.
     fn follow(&self, state: &mut GuardState, session: &[u8]) -> Vec<Followed> {
         let (runs, error) = read(&self.detectors, state, session);
         state.error = error;

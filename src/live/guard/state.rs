@@ -4,7 +4,6 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::follow::Followed;
-use super::hook::HookCall;
 use crate::detect::Finding;
 use crate::error::{Error, Result};
 use crate::trace::Status;
@@ -29,10 +28,9 @@ pub struct GuardState {
     /// The first line of the file, which readers need to recognise the format; empty until the offset moves.
     pub(super) head: String,
     reported: Vec<Reported>,
-    /// The ids of calls that were blocked.
     pub(super) blocked: Vec<String>,
     /// Calls from hooks that the session file lacks.
-    pub(super) recent: Vec<Recent>,
+    pub(super) recent: Vec<HookCall>,
     #[serde(skip)]
     pub(super) error: Option<String>,
 }
@@ -46,7 +44,6 @@ fn supported_version<'de, D: Deserializer<'de>>(deserializer: D) -> std::result:
     Err(D::Error::custom(format!("expected version {VERSION}, got version {version}")))
 }
 
-/// A finding that was reported.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Reported {
     pub(super) run: Option<String>,
@@ -58,12 +55,13 @@ pub(super) struct Reported {
     pub(super) at: u64,
 }
 
-/// A call with its answer, as a hook reports it.
+/// A call, as a hook reports it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Recent {
+pub(super) struct HookCall {
     pub(super) id: Option<String>,
     pub(super) tool: String,
     pub(super) input: String,
+    /// The answer and its status. They mean nothing before the call.
     pub(super) text: String,
     pub(super) status: Status,
 }
@@ -116,26 +114,16 @@ impl GuardState {
         self.recent.retain(|recent| !runs.iter().any(|run| run.is_answered(recent.id.as_deref())));
     }
 
+    /// Adds a call with its answer, unless it is known.
     pub(super) fn add(&mut self, call: &HookCall) {
-        let Some((text, status)) = &call.answer else { return };
-        if call.id.is_some() && self.recent.iter().any(|recent| recent.id == call.id) {
-            return;
+        if call.id.is_none() || self.recent.iter().all(|recent| recent.id != call.id) {
+            push(&mut self.recent, call.clone());
         }
-        push(
-            &mut self.recent,
-            Recent {
-                id: call.id.clone(),
-                tool: call.tool.clone(),
-                input: call.input.to_string(),
-                text: text.clone(),
-                status: *status,
-            },
-        );
     }
 
     /// Returns the reported finding of the same run and detector that has the same id or overlaps this one.
-    pub(super) fn known(&self, run: &Followed, finding: &Finding) -> Option<&Reported> {
-        self.reported.iter().find(|known| {
+    pub(super) fn known(&mut self, run: &Followed, finding: &Finding) -> Option<&mut Reported> {
+        self.reported.iter_mut().find(|known| {
             known.run == run.id
                 && known.detector == finding.detector
                 && (known.id == finding.id || finding.first <= known.last && known.first <= finding.last)
@@ -143,19 +131,22 @@ impl GuardState {
     }
 
     /// Returns the findings that have not been reported, and extends the stored ranges of the others.
-    pub(super) fn new_findings(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
-        let mut new = Vec::new();
-        for finding in findings {
-            match self.known(run, &finding).map(|known| known.id.clone()) {
-                None => new.push(finding),
-                Some(id) => {
-                    let known = self.reported.iter_mut().find(|known| known.id == id && known.run == run.id);
-                    if let Some(known) = known {
-                        known.last = known.last.max(finding.last);
-                    }
-                }
+    pub(super) fn new_findings(&mut self, run: &Followed, mut findings: Vec<Finding>) -> Vec<Finding> {
+        findings.retain(|finding| {
+            let known = self.known(run, finding);
+            let is_new = known.is_none();
+            if let Some(known) = known {
+                known.last = known.last.max(finding.last);
             }
-        }
+            is_new
+        });
+        findings
+    }
+
+    /// Returns the findings that have not been reported, and marks them as reported.
+    pub(super) fn report_new(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
+        let new = self.new_findings(run, findings);
+        new.iter().for_each(|finding| self.report(run, finding));
         new
     }
 

@@ -46,16 +46,14 @@ impl<'a> SpanJoin<'a> {
     pub fn add(&mut self, bytes: &'a [u8]) -> Option<ReadSummary> {
         let mut nowhere = crate::trace::TraceCollector::default();
         let mut runs = Runs::new(&self.options, &mut nowhere);
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         if let Some(read) = decode::take_protobuf(bytes, &mut self.collection) {
             if let Err(error) = read {
                 runs.fail(error);
             }
+        } else if simdutf8::basic::from_utf8(bytes).is_err() {
+            return None;
         } else {
-            if simdutf8::basic::from_utf8(bytes).is_err() {
-                return None;
-            }
-            let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-            let window = Window::over_slice(bytes);
             let parsed = Parsed::of(bytes, None);
             match whole_input::format_of(&parsed, self.options.format) {
                 Ok(Some(Format::OpenTelemetry)) => {
@@ -68,10 +66,9 @@ impl<'a> SpanJoin<'a> {
                 Ok(Some(_)) | Err(_) => return None,
                 Ok(None) => runs.fail_at(decode::take_damaged(bytes, &mut self.collection)?),
             }
-            self.collection.account(&mut runs);
-            runs.settle(&window);
         }
         self.collection.account(&mut runs);
+        runs.settle(&Window::over_slice(bytes));
         let mut reading = runs.into_reading();
         reading.format = Some(Format::OpenTelemetry);
         Some(reading)

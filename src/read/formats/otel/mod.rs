@@ -47,7 +47,6 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut collection = Collection::default();
     let read = decode::take(document, &mut collection);
-    collection.account(runs);
     collection.give(runs);
     read
 }
@@ -70,10 +69,7 @@ pub(in crate::read) fn read_protobuf(bytes: &[u8], runs: &mut Runs<'_>) -> bool 
     let Some(read) = decode::take_protobuf(bytes, &mut collection) else { return false };
     runs.reading.format = Some(Format::OpenTelemetry);
     match read {
-        Ok(()) => {
-            collection.account(runs);
-            collection.give(runs);
-        }
+        Ok(()) => collection.give(runs),
         Err(error) => runs.fail(error),
     }
     true

@@ -37,12 +37,11 @@ impl<'a> Observed<'a> {
 
     /// Adds an attribute, unless its value is null. An object or a list becomes JSON text.
     pub(in crate::read) fn value(&mut self, name: &'static str, value: Option<Raw<'a>>) -> Read<()> {
-        let Some(value) = value.filter(|value| value.kind() != Kind::Null) else { return Ok(()) };
-        let value = match value.kind() {
-            Kind::Object | Kind::List => Value::text(value.spelling()),
-            _ => Value::read(&mut value.json())?,
-        };
-        self.0.attributes.push_named(Cow::Borrowed(name), value);
+        let value = value.map(|value| match value.kind() {
+            Kind::Object | Kind::List => Ok(Value::text(value.spelling())),
+            _ => Value::read(&mut value.json()),
+        });
+        self.push(name, value.transpose()?);
         Ok(())
     }
 
@@ -52,15 +51,15 @@ impl<'a> Observed<'a> {
     }
 
     pub(in crate::read) fn text(&mut self, name: &'static str, text: Option<Cow<'a, str>>) {
-        if let Some(text) = text {
-            self.0.attributes.push_named(Cow::Borrowed(name), Value::text(text));
-        }
+        self.push(name, text.map(Value::text));
     }
 
     pub(in crate::read) fn count(&mut self, name: &'static str, count: Option<u64>) {
-        if let Some(count) = count {
-            self.0.attributes.push_named(Cow::Borrowed(name), Value::from(Data::Number(count.into())));
-        }
+        self.push(name, count.map(|count| Data::Number(count.into()).into()));
+    }
+
+    fn push(&mut self, name: &'static str, value: Option<Value<'a>>) {
+        self.0.attributes.push_named(Cow::Borrowed(name), value.unwrap_or_default());
     }
 
     /// Adds the attributes of the original OpenTelemetry span, as the product recorded them.
@@ -89,7 +88,6 @@ pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
     for bundle in collection.traces.values_mut() {
         name_agent(&mut bundle.spans);
     }
-    collection.account(runs);
     collection.give(runs);
 }
 

@@ -19,7 +19,6 @@ pub(crate) struct SpanPool {
 impl SpanPool {
     /// Adds a batch of an input. Inputs must come in order, since the first one with a part of a trace owns it.
     pub(crate) fn add(&mut self, input: usize, batch: SpanBatch) {
-        self.inputs.entry(input).or_default();
         for span in batch.spans {
             self.bundle(input, &span.trace_id).spans.push(span);
         }

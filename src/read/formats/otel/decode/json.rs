@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::model::{Attr, Code, Collection, Key, LogRecord, Span, SpanEvent, Value, is_remote};
 use super::wire::{self, ident};
 use crate::json::{Json, Kind, Raw, Read};
+use crate::read::members::Members;
 
 /// Reads the objects of a list, which may be null. An object of the wrong shape is skipped and reported.
 pub(super) fn objects<'a>(
@@ -161,16 +162,11 @@ fn duration(json: &mut Json<'_>, nanos: bool, micros: bool) -> Read<Option<u64>>
 fn nanoseconds_of_duration(text: &str) -> Option<u64> {
     let mut rest = text.strip_prefix("PT")?;
     let mut seconds = 0.0;
-    while let Some(at) = rest.find(['H', 'M', 'S']) {
-        let (number, unit) = rest.split_at(at);
-        let number: f64 = number.parse().ok()?;
-        seconds += number
-            * match unit.chars().next()? {
-                'H' => 3600.0,
-                'M' => 60.0,
-                _ => 1.0,
-            };
-        rest = unit.get(1..)?;
+    for (unit, length) in [('H', 3600.0), ('M', 60.0), ('S', 1.0)] {
+        if let Some((number, after)) = rest.split_once(unit) {
+            seconds += number.parse::<f64>().ok()? * length;
+            rest = after;
+        }
     }
     (rest.is_empty() && seconds < 1e9).then(|| wire::whole(seconds * 1e9)).flatten()
 }
@@ -227,24 +223,14 @@ fn tags<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
 
 /// Sets the parent of a Jaeger span from a reference of type `CHILD_OF` or without a type.
 fn reference<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Read<()> {
-    let (mut kind, mut parent) = (None, None);
-    json.object(|key, value| {
-        match key {
-            b"refType" => kind = wire::text(value)?,
-            b"spanID" | b"spanId" => parent = ident(value)?,
-            _ => {}
-        }
-        Ok(())
-    })?;
-    if span.parent.is_none() && kind.is_none_or(|kind| kind == "CHILD_OF") {
-        span.parent = parent;
+    let members = Members::try_read(json)?;
+    if span.parent.is_none()
+        && members.name("refType").is_none_or(|kind| kind == "CHILD_OF")
+        && let Some(parent) = members.first(&["spanID", "spanId"])
+    {
+        span.parent = ident(&mut parent.json())?;
     }
     Ok(())
-}
-
-/// Reads an object that is a span.
-pub(super) fn single<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
-    row(json, &Around::default(), into)
 }
 
 /// Reads a list of spans with their children. `trace` is the trace id of spans that have none.

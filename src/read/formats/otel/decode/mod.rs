@@ -13,6 +13,8 @@ pub(super) use request::take as take_protobuf;
 
 use std::borrow::Cow;
 
+use json::Around;
+
 use super::model;
 use super::model::{Collection, id};
 use crate::json::{Fault, Json, Kind, Raw, Read};
@@ -22,13 +24,11 @@ use crate::read::members::Members;
 /// The encoding of an object.
 enum Shape<'a> {
     /// Lists of resources.
-    Otlp,
-    /// The object under `trace` or `data`, which holds lists of resources.
-    Within(Members<'a>),
+    Otlp(Members<'a>),
     /// A list of Jaeger's traces.
     Jaeger(Raw<'a>),
-    /// A list of spans, which may enclose others.
-    Nested(Raw<'a>),
+    /// The trace id, if any, and a list of spans, which may enclose others.
+    Nested(Option<Cow<'a, str>>, Raw<'a>),
     /// One span.
     Row(Raw<'a>),
     /// One log record.
@@ -66,14 +66,13 @@ fn shape<'a>(members: &Members<'a>) -> Option<Shape<'a>> {
     if LISTS.iter().any(|key| *key != BATCHES && is_list(key))
         || first(BATCHES).is_some_and(|(_, first)| of_tempo(first))
     {
-        return Some(Shape::Otlp);
+        return Some(Shape::Otlp(members.clone()));
     }
     for key in ["trace", "data", ROW] {
-        let inner = members.object(key);
-        if inner.whole().is_some()
-            && shape(&inner).is_some_and(|shape| key == ROW || matches!(shape, Shape::Otlp))
-        {
-            return Some(Shape::Within(inner));
+        let inner = Some(members.object(key)).filter(|inner| inner.whole().is_some());
+        let shape = inner.and_then(|inner| shape(&inner));
+        if let Some(shape) = shape.filter(|shape| key == ROW || matches!(shape, Shape::Otlp(_))) {
+            return Some(shape);
         }
     }
     for text in [ROW, "message"].iter().filter_map(|key| members.name(key)) {
@@ -92,7 +91,7 @@ fn shape<'a>(members: &Members<'a>) -> Option<Shape<'a>> {
     if let Some((spans, first)) = first("spans")
         && is_row(&Members::from(first), members.has("trace_id"))
     {
-        return Some(Shape::Nested(spans));
+        return Some(Shape::Nested(members.name("trace_id").and_then(id), spans));
     }
     let whole = members.whole()?;
     if is_row(members, false) {
@@ -163,17 +162,14 @@ pub(super) fn take<'a>(document: &Document<'a>, into: &mut Collection<'a>) -> Re
 
 fn take_object<'a>(members: &Members<'a>, into: &mut Collection<'a>) -> Read<()> {
     match shape(members) {
-        Some(Shape::Otlp) => {
+        Some(Shape::Otlp(members)) => {
             for (_, value) in members.iter().filter(|(key, _)| is_resources(key.as_bytes())) {
                 otlp::resources(&mut value.json(), into)?;
             }
         }
-        Some(Shape::Within(inner)) => take_object(&inner, into)?,
         Some(Shape::Jaeger(data)) => json::jaeger(&mut data.json(), into)?,
-        Some(Shape::Nested(spans)) => {
-            json::nested(members.name("trace_id").and_then(id).as_ref(), &mut spans.json(), into)?;
-        }
-        Some(Shape::Row(object)) => json::single(&mut object.json(), into)?,
+        Some(Shape::Nested(trace, spans)) => json::nested(trace.as_ref(), &mut spans.json(), into)?,
+        Some(Shape::Row(object)) => json::row(&mut object.json(), &Around::default(), into)?,
         Some(Shape::Record(object)) => into.push_log(json::log(&mut object.json())?),
         Some(Shape::Spelled(text)) => {
             let mut inner = Collection::default();

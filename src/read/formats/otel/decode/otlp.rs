@@ -19,41 +19,66 @@ fn whole<'a>(json: &mut Json<'a>) -> Option<Raw<'a>> {
     whole
 }
 
+/// Reads an object of lists whose items need a head, which may follow them. `list` gets the head and whether the list
+/// is named `spans`. Returns false if the object has no lists.
+fn lists_with_head<'a, T: Default>(
+    json: &mut Json<'a>,
+    into: &mut Collection<'a>,
+    [heads, lists]: [&[&[u8]]; 2],
+    head: impl Fn(&mut Json<'a>, &mut Collection<'a>) -> Read<T>,
+    list: impl Fn(&mut Json<'a>, bool, &T, &mut Collection<'a>) -> Read<()>,
+) -> Read<bool> {
+    let (mut known, mut has_lists) = (None, false);
+    let mut waiting: Vec<(bool, Raw<'a>)> = Vec::new();
+    json.object(|key, value| {
+        let is_spans = key == b"spans";
+        if heads.contains(&key) {
+            known = Some(head(value, into)?);
+        } else if lists.contains(&key) {
+            has_lists |= value.kind()? != Kind::Null;
+            let later = if known.is_some() { None } else { whole(value) };
+            match (later, &known) {
+                (Some(items), _) => waiting.push((is_spans, items)),
+                (None, Some(known)) => list(value, is_spans, known, into)?,
+                (None, None) => list(value, is_spans, &T::default(), into)?,
+            }
+        }
+        Ok(())
+    })?;
+    let known = known.unwrap_or_default();
+    for (is_spans, items) in waiting {
+        list(&mut items.json(), is_spans, &known, into)?;
+    }
+    Ok(has_lists)
+}
+
+/// The keys of the sender in a resource, and of its scopes.
+const RESOURCE: [&[&[u8]]; 2] = [
+    &[b"resource"],
+    &[
+        b"scopeSpans",
+        b"scope_spans",
+        b"instrumentationLibrarySpans",
+        b"ilSpans",
+        b"scopeLogs",
+        b"scope_logs",
+        b"instrumentationLibraryLogs",
+    ],
+];
+
+/// The keys of a scope's description, and of its items.
+const SCOPE: [&[&[u8]]; 2] = [
+    &[b"scope", b"instrumentationLibrary", b"instrumentation_scope"],
+    &[b"spans", b"logRecords", b"log_records", b"logs"],
+];
+
 /// Reads a list of resources with their spans or log records.
 pub(super) fn resources<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
     objects(json, into, |resource, into| {
-        let (mut is_known, mut has_scopes) = (false, false);
-        let mut waiting: Vec<Raw<'a>> = Vec::new();
         into.resource = None;
-        resource.object(|key, value| {
-            match key {
-                b"resource" => {
-                    is_known = true;
-                    sender(value, into)?;
-                }
-                b"scopeSpans"
-                | b"scope_spans"
-                | b"instrumentationLibrarySpans"
-                | b"ilSpans"
-                | b"scopeLogs"
-                | b"scope_logs"
-                | b"instrumentationLibraryLogs" => {
-                    has_scopes |= value.kind()? != Kind::Null;
-                    // Spans need the attributes of their sender, which may still follow.
-                    let later = if is_known { None } else { whole(value) };
-                    match later {
-                        Some(scopes) => waiting.push(scopes),
-                        None => objects(value, into, scope)?,
-                    }
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        for scopes in waiting {
-            objects(&mut scopes.json(), into, scope)?;
-        }
-        if !has_scopes {
+        let scopes =
+            |scopes: &mut Json<'a>, _, (): &(), into: &mut Collection<'a>| objects(scopes, into, scope);
+        if !lists_with_head(resource, into, RESOURCE, sender, scopes)? {
             into.pass_over("resources without spans or log records");
         }
         into.resource = None;
@@ -77,44 +102,17 @@ fn sender<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
 }
 
 fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
-    let (mut name, mut has_items) = (None, false);
-    let mut waiting: Vec<Raw<'a>> = Vec::new();
-    json.object(|key, value| {
-        match key {
-            b"scope" | b"instrumentationLibrary" | b"instrumentation_scope" => {
-                name = Some(wire::name(value)?.unwrap_or_default());
-            }
-            b"spans" | b"logRecords" | b"log_records" | b"logs" => {
-                has_items |= value.kind()? != Kind::Null;
-                // Items need the name of their scope, which may still follow.
-                let later = if name.is_some() { None } else { whole(value) };
-                match later {
-                    Some(list) => waiting.push(list),
-                    None => items(value, key == b"spans", name.as_deref().unwrap_or_default(), into)?,
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    })?;
-    if !has_items {
+    let name = |head: &mut Json<'a>, _: &mut Collection<'a>| wire::name(head).map(Option::unwrap_or_default);
+    if !lists_with_head(json, into, SCOPE, name, items)? {
         into.pass_over("scopes without spans or log records");
-    }
-    let name = name.unwrap_or_default();
-    for list in waiting {
-        let first = list.first_items(1).first().copied();
-        let spans =
-            first.is_some_and(|first| first.member("spanId").is_some() && first.member("name").is_some());
-        items(&mut list.json(), spans, &name, into)?;
     }
     Ok(())
 }
 
-fn items<'a>(json: &mut Json<'a>, spans: bool, scope: &str, into: &mut Collection<'a>) -> Read<()> {
-    let name: Cow<'a, str> = Cow::Owned(scope.to_owned());
+fn items<'a>(json: &mut Json<'a>, spans: bool, scope: &Cow<'a, str>, into: &mut Collection<'a>) -> Read<()> {
     objects(json, into, |item, into| {
         if spans {
-            row(item, &Around { scope: Some(&name), ..Around::default() }, into)
+            row(item, &Around { scope: Some(scope), ..Around::default() }, into)
         } else {
             into.push_log(log(item)?);
             Ok(())

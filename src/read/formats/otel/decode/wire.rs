@@ -192,23 +192,6 @@ fn usual_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<
     Ok(false)
 }
 
-/// Reads an attribute whose members may be in any order, with unknown ones among them.
-fn any_attribute<'a>(json: &mut Json<'a>, found: &mut Attributes<'a>) -> Read<()> {
-    let (mut name, mut value) = (None, None);
-    json.object(|key, json| {
-        match key {
-            b"key" => name = text(json)?,
-            b"value" => value = Some(json.raw()?),
-            _ => {}
-        }
-        Ok(())
-    })?;
-    if let (Some(key), Some(value)) = (name.and_then(Key::of), value) {
-        found.push(key, any_value(&mut value.json())?);
-    }
-    Ok(())
-}
-
 /// Reads attributes from OTLP's list of `{key, value}`, or from an object of plain values, nested or dotted.
 /// Keeps those whose names are known.
 pub(crate) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
@@ -218,7 +201,12 @@ pub(crate) fn attributes<'a>(json: &mut Json<'a>) -> Read<Attributes<'a>> {
             if item.peek_byte() != Some(b'{') {
                 return item.skip();
             }
-            if usual_attribute(item, &mut found)? { Ok(()) } else { any_attribute(item, &mut found) }
+            if !usual_attribute(item, &mut found)?
+                && let Some((name, value)) = pair(item)?
+            {
+                found.push_named(name, value);
+            }
+            Ok(())
         })?,
         Kind::Object => flat("", json, &mut found)?,
         // Some dumps hold them as JSON in a string.

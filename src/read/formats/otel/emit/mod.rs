@@ -24,9 +24,10 @@ use crate::trace::{Metadata, RouteStatus, RunSummary};
 const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession, Attr::AiSession];
 
 impl Collection<'_> {
-    /// Emits the agent runs of all traces, in the order in which the traces began. If several inputs are joined,
-    /// sets the spans aside instead.
-    pub(super) fn give(self, runs: &mut Runs<'_>) {
+    /// Reports skipped parts and errors, and emits the agent runs of all traces, in the order in which the traces
+    /// began. If several inputs are joined, sets the spans aside instead.
+    pub(super) fn give(mut self, runs: &mut Runs<'_>) {
+        self.account(runs);
         if runs.joins {
             return runs.set_aside(self.into());
         }

@@ -9,7 +9,7 @@ use super::dotted_names::spread;
 use super::events::{self, Direction, Records, pair_by_order};
 use super::kinds::Kind;
 use super::message::{Block, Reply, Role};
-use super::model::{Attr, Data, Span, Spread, Value};
+use super::model::{Attr, Data, INPUT_MESSAGES, PROMPT, Span, Value};
 use super::request::Request;
 use super::tree::{At, Tree};
 
@@ -165,9 +165,9 @@ pub(crate) fn inputs<'s>(
     };
     let inputs = (0..7).filter_map(move |dialect| match dialect {
         0 => said(Attr::GenAiInput),
-        1 => spread(&span.attributes, Spread::InputMessages),
+        1 => spread(&span.attributes, INPUT_MESSAGES),
         2 => events::said(records, at, span, Direction::Input),
-        3 => spread(&span.attributes, Spread::Prompt),
+        3 => spread(&span.attributes, PROMPT),
         4 => attribute(Attr::AdkRequest),
         5 => attribute(Attr::AiPrompt),
         _ => said(Attr::InputValue),

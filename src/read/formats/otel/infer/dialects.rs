@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::message::{
     Block, ModelCall, Reply, Role, arguments_of, begins_object, content_of, is_masked, name_of,
@@ -48,7 +47,7 @@ pub(crate) fn prompt(text: Cow<'_, str>) -> Vec<Block<'_>> {
 }
 
 fn walk<'t>(value: Data<'t>, role: Role, bare_arguments: Content<Cow<'t, str>>) -> Vec<Block<'t>> {
-    let mut walk = Walk { blocks: Vec::new(), bare_arguments, distinct: 0..0 };
+    let mut walk = Walk { blocks: Vec::new(), bare_arguments };
     walk.value(value, role);
     walk.blocks
 }
@@ -57,8 +56,6 @@ struct Walk<'t> {
     blocks: Vec<Block<'t>>,
     /// The arguments of a call that records none.
     bare_arguments: Content<Cow<'t, str>>,
-    /// The range of blocks that was last checked for repeated calls, and now has none.
-    distinct: Range<usize>,
 }
 
 impl<'t> Walk<'t> {
@@ -256,14 +253,8 @@ impl<'t> Walk<'t> {
     /// Drops repeated calls, since several keys of one message may hold the same ones. Of the calls with one id,
     /// keeps the first, with the first arguments that are present.
     fn drop_repeated(&mut self, from: usize) {
-        let calls = |range: Range<usize>| {
-            let blocks = self.blocks.get(range).unwrap_or_default();
-            blocks.iter().filter(|block| matches!(block, Block::Call(_))).count()
-        };
-        let (start, end, length) = (self.distinct.start, self.distinct.end, self.blocks.len());
-        // If the message encloses other messages, their blocks have already been checked.
-        let is_known = from <= start && end <= length && calls(from..start) == 0 && calls(end..length) == 0;
-        if is_known || calls(from..length) < 2 {
+        let calls = self.blocks.get(from..).unwrap_or_default().iter();
+        if calls.filter(|block| matches!(block, Block::Call(_))).count() < 2 {
             return;
         }
         let mut first: HashMap<Cow<'t, str>, usize> = HashMap::new();
@@ -279,7 +270,6 @@ impl<'t> Walk<'t> {
             }
             self.blocks.push(block);
         }
-        self.distinct = from..self.blocks.len();
     }
 }
 

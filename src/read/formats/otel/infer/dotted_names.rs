@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::dialects::{blocks_of_spread, prompt};
 use super::message::{Block, Role};
-use super::model::{Attributes, Data, Spread};
+use super::model::{Attributes, COMPLETION, Data, OUTPUT_MESSAGES, Spread};
 
 /// Maximum number of parts of a name. Further parts are ignored.
 const MAX_DEPTH: usize = 24;
@@ -26,7 +26,7 @@ pub(crate) fn spread<'s>(attributes: &'s Attributes<'_>, spread: Spread) -> Opti
     if is_empty {
         return None;
     }
-    let is_output = matches!(spread, Spread::OutputMessages | Spread::Completion);
+    let is_output = matches!(spread, OUTPUT_MESSAGES | COMPLETION);
     Some(match root.into_data().parsed() {
         data if is_output => blocks_of_spread(data, Role::Agent),
         Data::Text(text) => prompt(text),

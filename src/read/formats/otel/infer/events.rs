@@ -7,13 +7,12 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use super::dialects::blocks;
 use super::dotted_names::spread;
 use super::message::{Block, Reply, Role, content_of, name_of};
-use super::model::{Attr, Attributes, Data, LogRecord, Members, Span, Spread, Value};
+use super::model::{Attr, Attributes, COMPLETION, Data, LogRecord, Members, PROMPT, Span, Value};
 use super::tree::{At, Tree};
 
 /// The name of the event that holds a request's input and output as attributes.
 const DETAILS: &str = "gen_ai.client.inference.operation.details";
 
-/// An event of a conversation.
 #[derive(Debug, Clone)]
 pub(crate) struct ChatEvent<'s> {
     pub(crate) direction: Direction,
@@ -43,7 +42,7 @@ pub(crate) fn records<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>]) -> Records
         }
     }
     for events in records.values_mut() {
-        pair_events(events);
+        pair_by_order(events.iter_mut().flat_map(|event| &mut event.blocks));
     }
     records
 }
@@ -63,7 +62,7 @@ pub(crate) fn said<'s>(
     } else {
         // Answers in the input may get their ids from calls in the output.
         let mut events = of_span(span, BOTH);
-        pair_events(&mut events);
+        pair_by_order(events.iter_mut().flat_map(|event| &mut event.blocks));
         Cow::Owned(events)
     };
     let mut events = events.iter().filter(|event| event.direction == direction).peekable();
@@ -98,25 +97,21 @@ fn chat_events<'s>(
     wanted: &[Direction],
 ) -> Vec<ChatEvent<'s>> {
     if name == DETAILS {
-        let of = |(key, direction, role): (Attr, Direction, Role)| {
-            let value = attributes.get(key).map(Value::to_data);
-            let value =
-                value.or_else(|| Some(body.to_plain_data().into_object()?.remove(key.as_str())?.parsed()))?;
-            Some(ChatEvent { direction, blocks: blocks(value, role), time })
-        };
         let both = [
             (Attr::GenAiInput, Direction::Input, Role::Unknown),
             (Attr::GenAiOutput, Direction::Output, Role::Agent),
         ];
-        return both
-            .into_iter()
-            .filter(|(_, direction, _)| wanted.contains(direction))
-            .filter_map(of)
-            .collect();
+        let said = both.into_iter().filter(|(_, direction, _)| wanted.contains(direction));
+        let events = said.filter_map(|(key, direction, role)| {
+            let in_body = || Some(body.to_plain_data().into_object()?.remove(key.as_str())?.parsed());
+            let value = attributes.get(key).map(Value::to_data).or_else(in_body)?;
+            Some(ChatEvent { direction, blocks: blocks(value, role), time })
+        });
+        return events.collect();
     }
     let whole = match name {
-        "gen_ai.content.prompt" => Some((Direction::Input, Spread::Prompt)),
-        "gen_ai.content.completion" => Some((Direction::Output, Spread::Completion)),
+        "gen_ai.content.prompt" => Some((Direction::Input, PROMPT)),
+        "gen_ai.content.completion" => Some((Direction::Output, COMPLETION)),
         _ => None,
     };
     if let Some((direction, messages)) = whole {
@@ -184,17 +179,8 @@ fn tool_message(mut members: Members<'_>) -> Vec<Block<'_>> {
     vec![Block::Reply(Reply { id, content: content_of(content), is_error: false })]
 }
 
-/// Like [`pair_by_order`], for calls and answers that are separate events.
-fn pair_events(events: &mut [ChatEvent<'_>]) {
-    pair(events.iter_mut().flat_map(|event| &mut event.blocks));
-}
-
 /// Gives each answer without an id that of the next unanswered call in the agent's message before it.
-pub(crate) fn pair_by_order(blocks: &mut [Block<'_>]) {
-    pair(blocks.iter_mut());
-}
-
-fn pair<'b, 's: 'b>(blocks: impl Iterator<Item = &'b mut Block<'s>>) {
+pub(crate) fn pair_by_order<'b, 's: 'b>(blocks: impl IntoIterator<Item = &'b mut Block<'s>>) {
     let mut calls: VecDeque<Option<Cow<'s, str>>> = VecDeque::new();
     let mut answered: HashSet<Cow<'s, str>> = HashSet::new();
     let mut in_answers = false;

@@ -2,10 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::model::{Attr, Data, Span, Spread};
+use super::model::{Attr, COMPLETION, Data, PROMPT, Span};
 use super::request;
 
-/// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tool,
@@ -64,7 +63,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
     if tool.is_some() || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some() {
         return Kind::Tool;
     }
-    let mut completion = attributes.spread(Spread::Completion);
+    let mut completion = attributes.spread(COMPLETION);
     if completion.any(|(part, _)| part == "0.role") || attributes.get(Attr::AdkResponse).is_some() {
         return Kind::Model;
     }
@@ -80,7 +79,7 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
 /// Returns true if a span names a model and holds messages.
 fn shows_request(span: &Span<'_>) -> bool {
     let attributes = &span.attributes;
-    let mut parts = attributes.spread(Spread::Prompt).chain(attributes.spread(Spread::Completion));
+    let mut parts = attributes.spread(PROMPT).chain(attributes.spread(COMPLETION));
     let is_output = |name: &str| matches!(name, "gen_ai.choice" | "gen_ai.content.completion");
     let holds_messages = attributes.first_of(&[Attr::GenAiInput, Attr::GenAiOutput]).is_some()
         || parts.next().is_some()
@@ -120,7 +119,6 @@ fn of_name(name: &str) -> Option<Kind> {
     })
 }
 
-/// Returns the tool name of a tool span.
 pub(crate) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     if let Some(name) = span.attributes.first_name(TOOL_NAMES) {
         return name;
@@ -136,7 +134,6 @@ pub(crate) fn tool_name<'s>(span: &'s Span<'_>) -> &'s str {
     name.strip_suffix(".run").filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
-/// Returns the agent name of an agent span.
 pub(crate) fn agent_name<'s>(span: &'s Span<'_>) -> Option<&'s str> {
     let named = [Attr::GenAiAgentName, Attr::OpenInferenceAgent, Attr::GraphNode, Attr::AgentName];
     if let Some(name) = span.attributes.first_name(&named) {
@@ -170,7 +167,6 @@ pub(crate) fn is_tools_node(span: &Span<'_>) -> bool {
         || span.attributes.name(Attr::LangGraphNode) == Some("tools")
 }
 
-/// Returns a string in the metadata of a span.
 fn metadata<'s>(span: &'s Span<'_>, key: &str) -> Option<Cow<'s, str>> {
     let value = span.attributes.get(Attr::Metadata)?;
     if value.as_str().is_some_and(|text| !text.contains(key)) {

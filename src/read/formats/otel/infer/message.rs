@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::model::{Data, Members};
 use crate::trace::Content;
 
-/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {
     Agent,
@@ -50,7 +49,6 @@ pub(crate) struct Reply<'t> {
     pub(crate) is_error: bool,
 }
 
-/// A part of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Block<'t> {
     Text(Role, Cow<'t, str>),

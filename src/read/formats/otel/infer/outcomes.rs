@@ -122,7 +122,8 @@ impl<'t, 's> Outcomes<'t, 's> {
         if !is_failed_step(self.tree, step) {
             return None;
         }
-        let asked = own.iter().filter(|at| is_request_within(self.tree, **at, step)).count();
+        let models = own.iter().filter(|at| self.tree.kind(**at) == Kind::Model);
+        let asked = models.filter(|at| failed_steps(self.tree, **at).any(|around| around == step)).count();
         if self.requests.get(&step).is_some_and(|all| *all > asked) {
             return None;
         }
@@ -144,25 +145,18 @@ fn is_failed_step(tree: &Tree<'_>, at: At) -> bool {
 fn requests_of_failed_steps(tree: &Tree<'_>) -> HashMap<At, usize> {
     let mut counts = HashMap::new();
     if (0..tree.spans.len()).any(|at| is_failed_step(tree, at)) {
-        for at in tree.of_kind(Kind::Model) {
-            let around = tree.ancestors(at).filter(|step| is_failed_step(tree, *step));
-            for step in around.filter(|step| began_within(tree, at, *step)) {
-                *counts.entry(step).or_default() += 1;
-            }
+        for step in tree.of_kind(Kind::Model).flat_map(|at| failed_steps(tree, at)) {
+            *counts.entry(step).or_default() += 1;
         }
     }
     counts
 }
 
-/// Returns true if the span is a model's, lies below the step, and began within it.
-fn is_request_within(tree: &Tree<'_>, at: At, step: At) -> bool {
-    tree.kind(at) == Kind::Model
-        && began_within(tree, at, step)
-        && tree.ancestors(at).any(|around| around == step)
-}
-
-/// Returns true if a span began within a step. Spans are sorted by start, so their indexes can be compared.
-fn began_within(tree: &Tree<'_>, at: At, step: At) -> bool {
-    let end = tree.span(step).and_then(|step| step.end).unwrap_or(u64::MAX);
-    at >= step && tree.span(at).is_some_and(|span| span.start <= end)
+/// Returns the failed steps around a span within which it began. Spans are sorted by start, so their indexes can be
+/// compared.
+fn failed_steps(tree: &Tree<'_>, at: At) -> impl Iterator<Item = At> {
+    tree.ancestors(at).filter(move |step| {
+        let end = tree.span(*step).and_then(|step| step.end).unwrap_or(u64::MAX);
+        is_failed_step(tree, *step) && at >= *step && tree.span(at).is_some_and(|span| span.start <= end)
+    })
 }

@@ -4,14 +4,12 @@ use std::borrow::Cow;
 
 use super::model::{Data, Members};
 
-/// Maximum depth of nesting.
 const MAX_DEPTH: u32 = 64;
 
 /// Maximum number of opening parentheses in the name of an enum member. A search may begin at each of them and scan
 /// the whole name, which would take quadratic time.
 const MOST_OPENED: u32 = 64;
 
-/// Parses a text as a value.
 pub(crate) fn literal(text: &str) -> Option<Data<'static>> {
     let mut reader = Reader { rest: text.trim_end() };
     let value = reader.value(0)?;
@@ -48,10 +46,6 @@ pub(crate) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
         }
     }
     found
-}
-
-fn text(text: String) -> Data<'static> {
-    Data::Text(Cow::Owned(text))
 }
 
 struct Reader<'a> {
@@ -96,7 +90,7 @@ impl Reader<'_> {
             '{' => self.dict(depth + 1),
             '[' => self.items(['[', ']'], depth + 1),
             '(' => self.items(['(', ')'], depth + 1),
-            '\'' | '"' => self.string(false).map(text),
+            '\'' | '"' => self.string(),
             '<' => self.member_of_enum(depth + 1),
             '-' | '+' | '.' | '0'..='9' => self.number(),
             char if char.is_alphabetic() || char == '_' => self.word(depth + 1),
@@ -168,8 +162,7 @@ impl Reader<'_> {
             ("True" | "true", _) => Some(Data::Bool(true)),
             ("False" | "false", _) => Some(Data::Bool(false)),
             ("None" | "null", _) => Some(Data::Null),
-            ("r" | "R" | "rb" | "br", Some('\'' | '"')) => self.string(true).map(text),
-            ("b" | "B" | "u" | "U", Some('\'' | '"')) => self.string(false).map(text),
+            ("b" | "u", Some('\'' | '"')) => self.string(),
             (_, Some('(')) => self.call(depth),
             ("nan" | "inf", _) => Some(Data::Null),
             _ => None,
@@ -195,49 +188,38 @@ impl Reader<'_> {
         Some(Data::Object(members.into_iter().collect()))
     }
 
-    fn string(&mut self, raw: bool) -> Option<String> {
-        self.space();
-        let quote = self.rest.chars().next()?;
-        let triple: String = [quote; 3].iter().collect();
-        let close = if self.rest.starts_with(&triple) { triple } else { quote.to_string() };
-        let mut rest = self.rest.strip_prefix(close.as_str())?;
-        // Two quotes are an empty string, unless a third follows.
+    /// Parses a string literal as `repr` writes it: in single quotation marks of either kind.
+    fn string(&mut self) -> Option<Data<'static>> {
+        let mut chars = self.rest.chars();
+        let quote = chars.next()?;
         let mut text = String::new();
         loop {
-            if let Some(behind) = rest.strip_prefix(close.as_str()) {
-                self.rest = behind;
-                return Some(text);
-            }
-            let char = rest.chars().next()?;
-            rest = rest.get(char.len_utf8()..)?;
-            if char != '\\' || raw {
-                text.push(char);
-                continue;
-            }
-            let escaped = rest.chars().next()?;
-            rest = rest.get(escaped.len_utf8()..)?;
-            match escaped {
-                'n' => text.push('\n'),
-                't' => text.push('\t'),
-                'r' => text.push('\r'),
-                '\n' => {}
-                '\\' | '\'' | '"' => text.push(escaped),
-                'x' | 'u' | 'U' => {
-                    let digits = match escaped {
-                        'x' => 2,
-                        'u' => 4,
-                        _ => 8,
-                    };
-                    let code = u32::from_str_radix(rest.get(..digits)?, 16).ok()?;
-                    text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-                    rest = rest.get(digits..)?;
-                }
-                other => {
-                    text.push('\\');
-                    text.push(other);
-                }
+            match chars.next()? {
+                char if char == quote => break,
+                '\\' => match chars.next()? {
+                    'n' => text.push('\n'),
+                    't' => text.push('\t'),
+                    'r' => text.push('\r'),
+                    '\n' => {}
+                    escaped @ ('\\' | '\'' | '"') => text.push(escaped),
+                    kind @ ('x' | 'u' | 'U') => {
+                        let digits = match kind {
+                            'x' => 2,
+                            'u' => 4,
+                            _ => 8,
+                        };
+                        let (code, rest) = chars.as_str().split_at_checked(digits)?;
+                        let code = u32::from_str_radix(code, 16).ok()?;
+                        text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                        chars = rest.chars();
+                    }
+                    other => text.extend(['\\', other]),
+                },
+                char => text.push(char),
             }
         }
+        self.rest = chars.as_str();
+        Some(Data::Text(Cow::Owned(text)))
     }
 }
 
@@ -252,7 +234,7 @@ mod tests {
                 r#"{"it's": ('a', 'b',), 1: [], 'n': -1_000, 'no': None}"#,
                 r#"{"1":[],"it's":["a","b"],"n":-1000,"no":null}"#,
             ),
-            (r"['tab\t\x41\u00e9\'', '', r'\n', b'x', '''a'b''']", r#"["tab\tAé'","","\\n","x","a'b"]"#),
+            (r"['tab\t\x41\u00e9\'', '', b'x', '\d']", r#"["tab\tAé'","","x","\\d"]"#),
             (
                 "Point(x=1, y=[Inner('a')], role=<Role.TOOL: 'tool'>)",
                 r#"{"role":"tool","x":1,"y":[{"0":"a"}]}"#,

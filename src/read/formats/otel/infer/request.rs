@@ -9,7 +9,7 @@ use super::dotted_names::spread;
 use super::events::{self, ChatEvent, Direction, Records};
 use super::kinds::Kind;
 use super::message::{Block, ModelCall, Role, begins_object};
-use super::model::{Attr, Attributes, Data, Span, Spread, Value};
+use super::model::{Attr, Attributes, COMPLETION, Data, OUTPUT_MESSAGES, Span, Value};
 use super::python;
 use super::tree::{At, Tree};
 use crate::trace::Usage;
@@ -32,7 +32,6 @@ pub(crate) struct Request<'s> {
     pub(crate) input: Vec<Block<'s>>,
     pub(crate) usage: Usage,
     pub(crate) model: Option<&'s str>,
-    /// The id of the response.
     pub(crate) response: Option<&'s str>,
 }
 
@@ -142,9 +141,9 @@ fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<B
     let attribute = |name| Some(blocks(attributes.get(name)?.to_data(), Role::Agent));
     let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 7] = [
         &|| attribute(Attr::GenAiOutput),
-        &|| spread(attributes, Spread::OutputMessages),
+        &|| spread(attributes, OUTPUT_MESSAGES),
         &|| events::said(records, at, span, Direction::Output),
-        &|| spread(attributes, Spread::Completion),
+        &|| spread(attributes, COMPLETION),
         &|| attribute(Attr::AdkResponse),
         &|| ai_output(attributes),
         // Messages of other roles make it a history, not an output.
@@ -213,6 +212,7 @@ fn refused_in<'s>(span: &'s Span<'_>) -> Option<Vec<ModelCall<'s>>> {
 }
 
 /// Requests that only messages show, in order.
+#[derive(Default)]
 struct Turns<'s> {
     requests: Vec<Request<'s>>,
     parent: Option<At>,
@@ -224,10 +224,6 @@ struct Turns<'s> {
 }
 
 impl<'s> Turns<'s> {
-    fn new(parent: Option<At>) -> Self {
-        Self { requests: Vec::new(), parent, input: Vec::new(), is_open: false, known: HashSet::new() }
-    }
-
     fn hear(&mut self, blocks: impl IntoIterator<Item = Block<'s>>) {
         self.is_open = false;
         self.input.extend(blocks);
@@ -264,7 +260,7 @@ impl<'s> Turns<'s> {
 
 /// Makes the requests that only log records show. Consecutive outputs are choices of one request.
 pub(crate) fn of_records<'s>(at: Option<At>, events: &[ChatEvent<'s>]) -> Vec<Request<'s>> {
-    let mut turns = Turns::new(at);
+    let mut turns = Turns { parent: at, ..Turns::default() };
     for event in events {
         match event.direction {
             Direction::Input => turns.hear(event.blocks.iter().cloned()),
@@ -286,7 +282,7 @@ pub(crate) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
         return Vec::new();
     }
     events::pair_by_order(&mut parts);
-    let mut turns = Turns::new(Some(at));
+    let mut turns = Turns { parent: Some(at), ..Turns::default() };
     for block in parts {
         match block {
             Block::Turn => turns.is_open = false,

@@ -76,10 +76,7 @@ pub(crate) fn result<'s>(span: &'s Span<'_>) -> Outcome<'s> {
 }
 
 fn outcome_of_value<'s>(value: &'s Value<'_>) -> Outcome<'s> {
-    if let Value::Text(text) = value
-        && let Some(spelled) = text.spelled()
-        && is_bare(spelled)
-    {
+    if let Some(spelled) = value.spelled().filter(|text| is_bare(*text)) {
         return Outcome { text: Content::Present(Text::from(spelled).into()), ..Outcome::default() };
     }
     outcome(Content::Present(value.to_plain_data()))

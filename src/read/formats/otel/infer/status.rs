@@ -96,7 +96,6 @@ fn exceptions<'s, 'a>(views: &[&'s Span<'a>]) -> impl Iterator<Item = &'s SpanEv
     views.iter().copied().flat_map(|span| span.events.iter().filter(|event| event.name == "exception"))
 }
 
-/// Returns the message of a failed call's exception.
 pub(crate) fn exception_message<'s>(views: &[&'s Span<'_>]) -> Option<&'s str> {
     exceptions(views).find_map(|event| event.attributes.name(Attr::ExceptionMessage))
 }

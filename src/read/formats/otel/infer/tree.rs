@@ -100,7 +100,6 @@ impl<'s> Tree<'s> {
         self.kinds.iter().enumerate().filter(move |(_, other)| **other == kind).map(|(at, _)| at)
     }
 
-    /// Returns the innermost tool span of each call.
     pub(crate) fn tools(&self) -> impl Iterator<Item = At> {
         self.of_kind(Kind::Tool).filter(|at| self.call_of(*at) == *at)
     }

@@ -12,65 +12,34 @@ use super::data::Data;
 use super::names::{Attr, Key, Spread};
 use crate::json::{Escapes, Json, JsonString, Read};
 
-/// The value of an attribute.
 #[derive(Debug, Clone)]
 pub(crate) enum Value<'a> {
-    Text(Wording<'a>),
+    Text(Cow<'a, str>),
+    /// Text with escapes, which is decoded when it is first read.
+    Spelled(Box<Spelled<'a>>),
     /// Any value that is not text.
     Data(Data<'a>),
 }
 
-/// Text. If it has escapes, it is decoded when it is first read.
-#[derive(Debug, Clone)]
-pub(crate) enum Wording<'a> {
-    Plain(Cow<'a, str>),
-    Spelled(Box<Spelled<'a>>),
-}
-
-/// Text in its JSON spelling.
 #[derive(Debug, Clone)]
 pub(crate) struct Spelled<'a> {
     spelling: JsonString<'a>,
     decoded: OnceLock<String>,
 }
 
-impl<'a> Wording<'a> {
-    pub(crate) fn as_str(&self) -> &str {
-        match self {
-            Self::Plain(text) => text,
-            Self::Spelled(text) => text.decoded.get_or_init(|| text.spelling.decode().into_owned()),
-        }
-    }
-
-    /// Returns the text in its JSON spelling, if it is stored that way.
-    pub(crate) fn spelled(&self) -> Option<JsonString<'_>> {
-        match self {
-            Self::Plain(_) => None,
-            Self::Spelled(text) => Some(text.spelling),
-        }
-    }
-
-    fn into_cow(self) -> Cow<'a, str> {
-        match self {
-            Self::Plain(text) => text,
-            Self::Spelled(text) => text.spelling.decode(),
-        }
-    }
-}
-
 impl<'a> From<JsonString<'a>> for Value<'a> {
     fn from(spelling: JsonString<'a>) -> Self {
-        Self::Text(match spelling.escapes() {
-            Escapes::None => Wording::Plain(spelling.decode()),
-            _ => Wording::Spelled(Box::new(Spelled { spelling, decoded: OnceLock::new() })),
-        })
+        match spelling.escapes() {
+            Escapes::None => Self::Text(spelling.decode()),
+            _ => Self::Spelled(Box::new(Spelled { spelling, decoded: OnceLock::new() })),
+        }
     }
 }
 
 impl<'a> From<Data<'a>> for Value<'a> {
     fn from(data: Data<'a>) -> Self {
         match data {
-            Data::Text(text) => Self::text(text),
+            Data::Text(text) => Self::Text(text),
             data => Self::Data(data),
         }
     }
@@ -87,7 +56,7 @@ impl<'a> Value<'a> {
 
     /// Creates a text value from a borrowed or owned string.
     pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::Text(Wording::Plain(text.into()))
+        Self::Text(text.into())
     }
 
     /// Reads a value that is written as plain JSON.
@@ -98,19 +67,24 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the value if it is text.
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
-            Self::Text(text) => Some(text.as_str()),
+            Self::Text(text) => Some(text),
+            Self::Spelled(text) => Some(text.decoded.get_or_init(|| text.spelling.decode().into_owned())),
             Self::Data(_) => None,
         }
+    }
+
+    /// Returns the text in its JSON spelling, if it is stored that way.
+    pub(crate) fn spelled(&self) -> Option<JsonString<'_>> {
+        if let Self::Spelled(text) = self { Some(text.spelling) } else { None }
     }
 
     /// Returns the value as a non-negative integer, if it is one. Text such as `"3"` and the number `3.0` count too.
     pub(crate) fn as_count(&self) -> Option<u64> {
         match self {
-            Self::Text(text) => text.as_str().trim().parse().ok(),
             Self::Data(data) => data.as_count(),
+            text => text.as_str()?.trim().parse().ok(),
         }
     }
 
@@ -124,14 +98,15 @@ impl<'a> Value<'a> {
     /// Returns the value as JSON. Text always becomes a string, even if it holds JSON.
     pub(crate) fn to_plain_data(&self) -> Data<'_> {
         match self {
-            Self::Text(text) => Data::Text(Cow::Borrowed(text.as_str())),
             Self::Data(data) => data.clone(),
+            text => Data::Text(Cow::Borrowed(text.as_str().unwrap_or_default())),
         }
     }
 
     pub(crate) fn into_data(self) -> Data<'a> {
         match self {
-            Self::Text(text) => Data::Text(text.into_cow()),
+            Self::Text(text) => Data::Text(text),
+            Self::Spelled(text) => Data::Text(text.spelling.decode()),
             Self::Data(data) => data,
         }
     }
@@ -140,15 +115,15 @@ impl<'a> Value<'a> {
     pub(crate) fn to_text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Data(Data::Null) => None,
-            Self::Text(text) => Some(Cow::Borrowed(text.as_str())),
             Self::Data(data) => Some(Cow::Owned(data.to_json())),
+            text => text.as_str().map(Cow::Borrowed),
         }
     }
 
     pub(crate) fn into_owned(self) -> Value<'static> {
-        match self {
-            Self::Text(text) => Value::text(Box::<str>::from(text.into_cow()).into_string()),
-            Self::Data(data) => Value::Data(data.into_owned()),
+        match self.into_data() {
+            Data::Text(text) => Value::text(Box::<str>::from(text).into_string()),
+            data => Value::Data(data.into_owned()),
         }
     }
 }
@@ -165,9 +140,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Value<'a> {
         Self::read(&mut Json::new(spelling.as_bytes())).map_err(|fault| D::Error::custom(fault.into_error()))
     }
 }
-
-/// The names of attributes with their values as text.
-pub(crate) type Content<'r> = Vec<(&'r str, Option<Cow<'r, str>>)>;
 
 /// The attributes of a span, an event or a log record, in order.
 #[derive(Debug, Clone, Default)]
@@ -232,18 +204,13 @@ impl<'a> Attributes<'a> {
     /// Returns the parts of spread messages, each with its name after the prefix.
     pub(crate) fn spread(&self, spread: Spread) -> impl Iterator<Item = (&str, &Value<'a>)> {
         self.entries.iter().filter_map(move |(key, value)| match key {
-            Key::Part(name) => Some((name.strip_prefix(spread.prefix())?, value)),
+            Key::Part(name) => Some((name.strip_prefix(spread)?, value)),
             Key::Known(_) => None,
         })
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Key<'a>, &Value<'a>)> {
         self.entries.iter().map(|(key, value)| (key, value))
-    }
-
-    /// Returns the names and values, for comparisons.
-    pub(crate) fn content(&self) -> Content<'_> {
-        self.entries.iter().map(|(key, value)| (key.as_str(), value.to_text())).collect()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -8,7 +8,6 @@ use serde_json::Number;
 use crate::json::{self, Fault, Json, Kind, Read};
 use crate::read::members::decoded;
 
-/// A JSON value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Data<'t> {
     #[default]
@@ -70,15 +69,11 @@ impl<'t> Data<'t> {
     }
 
     /// Returns the value if it is a non-negative integer, such as `3` or `3.0`.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "checked to be whole and small"
-    )]
     pub(crate) fn as_count(&self) -> Option<u64> {
         let Self::Number(number) = self else { return None };
-        let whole = |float: &f64| float.fract() == 0.0 && (0.0..9e15).contains(float);
-        number.as_u64().or_else(|| number.as_f64().filter(whole).map(|float| float as u64))
+        let whole =
+            || json::Number::Float(number.as_f64()?).integer().and_then(|whole| whole.try_into().ok());
+        number.as_u64().or_else(whole)
     }
 
     pub(crate) fn as_list(&self) -> Option<&[Data<'t>]> {
@@ -110,7 +105,6 @@ impl<'t> Data<'t> {
         }
     }
 
-    /// Returns the value as JSON without white space.
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -132,22 +126,12 @@ impl<'t> Data<'t> {
     }
 }
 
+/// Reads a number as serde does: `-0` is a float.
 fn number(json: &mut Json<'_>) -> Read<Number> {
     json.space();
     let start = json.offset();
-    let number = json.number()?;
-    let spelling = json.since(start);
-    match number {
-        // serde reads `-0` as a float, and does so below.
-        json::Number::Integer(0) if spelling != b"0" => {}
-        json::Number::Integer(integer) => {
-            if let Ok(integer) = i64::try_from(integer) {
-                return Ok(integer.into());
-            }
-        }
-        _ => {}
-    }
-    serde_json::from_slice(spelling).map_err(|_| Fault::shape(start, "a number out of range"))
+    json.number()?;
+    serde_json::from_slice(json.since(start)).map_err(|_| Fault::shape(start, "a number out of range"))
 }
 
 impl<'t> Members<'t> {

@@ -45,8 +45,8 @@ impl Value<'_> {
     /// Returns the bytes that the value allocates.
     fn bytes(&self) -> usize {
         match self {
-            Self::Text(wording) => text(wording.as_str()),
             Self::Data(data) => data.bytes(),
+            words => words.as_str().map_or(0, text),
         }
     }
 }

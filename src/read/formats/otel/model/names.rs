@@ -9,7 +9,6 @@ use crate::trace::TextMap;
 /// Declares a variant of `Attr` for each name.
 macro_rules! names {
     ($($name:ident = $text:literal,)*) => {
-        /// The name of an attribute.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
         pub(crate) enum Attr { $($name,)* }
@@ -106,28 +105,13 @@ names! {
     UsagePrompt = "gen_ai.usage.prompt_tokens",
 }
 
-/// Messages spread over attributes whose names have a common prefix, such as
-/// `llm.output_messages.0.message.content`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spread {
-    Completion,
-    InputMessages,
-    OutputMessages,
-    Prompt,
-}
+/// The prefix of the attributes over which messages are spread, such as `llm.output_messages.0.message.content`.
+pub(crate) type Spread = &'static str;
 
-impl Spread {
-    const ALL: [Self; 4] = [Self::Completion, Self::InputMessages, Self::OutputMessages, Self::Prompt];
-
-    pub(crate) const fn prefix(self) -> &'static str {
-        match self {
-            Self::Completion => "gen_ai.completion.",
-            Self::InputMessages => "llm.input_messages.",
-            Self::OutputMessages => "llm.output_messages.",
-            Self::Prompt => "gen_ai.prompt.",
-        }
-    }
-}
+pub(crate) const COMPLETION: Spread = "gen_ai.completion.";
+pub(crate) const INPUT_MESSAGES: Spread = "llm.input_messages.";
+pub(crate) const OUTPUT_MESSAGES: Spread = "llm.output_messages.";
+pub(crate) const PROMPT: Spread = "gen_ai.prompt.";
 
 /// The key of a kept attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,9 +157,8 @@ impl<'a> Key<'a> {
 }
 
 /// Returns the prefix of the spread that an attribute with this name is a part of, or all of.
-fn prefix_of(name: &[u8]) -> Option<&'static str> {
-    let mut prefixes = Spread::ALL.iter().map(|spread| spread.prefix());
-    prefixes.find(|prefix| {
+fn prefix_of(name: &[u8]) -> Option<Spread> {
+    [COMPLETION, INPUT_MESSAGES, OUTPUT_MESSAGES, PROMPT].into_iter().find(|prefix| {
         let prefix = prefix.as_bytes();
         name.starts_with(prefix) || prefix.strip_suffix(b".") == Some(name)
     })

@@ -18,10 +18,10 @@ const NOT_KEPT: [&str; 2] = ["process.", "telemetry."];
 /// text, an integer or a boolean.
 pub(crate) fn add(to: &mut Resource, key: &str, value: &Value<'_>) {
     let text = match value {
-        Value::Text(text) => text.as_str().to_owned(),
         Value::Data(Data::Bool(value)) => value.to_string(),
         Value::Data(Data::Number(number)) if !number.is_f64() => number.to_string(),
         Value::Data(_) => return,
+        text => text.as_str().unwrap_or_default().to_owned(),
     };
     let (attributes, name, length) = MOST;
     let known = to.get_or_insert_default();

@@ -6,11 +6,10 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::attributes::{Attributes, Content, Value};
+use super::attributes::{Attributes, Value};
 use super::resource::Resource;
 use crate::trace::SpanId;
 
-/// The status of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Code {
     #[default]
@@ -40,7 +39,6 @@ impl Code {
     }
 }
 
-/// An event within a span.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct SpanEvent<'a> {
     #[serde(borrow)]
@@ -132,11 +130,7 @@ impl Span<'_> {
     /// then by the number of attributes and of events. Other fields only make the choice independent of input order.
     fn by_content(&self, other: &Self) -> Ordering {
         let key = |span: &Self| (span.end, span.status, span.attributes.len(), span.events.len(), span.start);
-        key(self).cmp(&key(other)).then_with(|| self.content().cmp(&other.content()))
-    }
-
-    fn content(&self) -> String {
-        format!("{:?}{:?}{:?}{:?}", self.name, self.message, self.parent, self.attributes.content())
+        key(self).cmp(&key(other)).then_with(|| content(self).cmp(&content(other)))
     }
 }
 
@@ -170,10 +164,6 @@ impl LogRecord<'_> {
             attributes: self.attributes.into_owned(),
         }
     }
-
-    fn content(&self) -> (&str, Option<Cow<'_, str>>, Content<'_>) {
-        (&self.name, self.body.to_text(), self.attributes.content())
-    }
 }
 
 /// Sorts spans and log records, and drops duplicates.
@@ -202,13 +192,18 @@ fn records_in_order(records: &mut Vec<LogRecord<'_>>) {
         match same {
             [_, _, ..] if same.iter().all(|record| record.time != 0) => {
                 let mut seen = HashSet::with_capacity(same.len());
-                keep.extend(same.iter().map(|record| seen.insert(record.content())));
+                keep.extend(same.iter().map(|record| seen.insert(content(record))));
             }
             _ => keep.resize(keep.len() + same.len(), true),
         }
     }
     let mut keep = keep.into_iter();
     records.retain(|_| keep.next().unwrap_or(true));
+}
+
+/// Returns all that is recorded, for comparisons.
+fn content(item: &impl Serialize) -> String {
+    serde_json::to_string(item).unwrap_or_default()
 }
 
 fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
