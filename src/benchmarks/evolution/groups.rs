@@ -8,7 +8,6 @@ use serde::{Serialize, Serializer};
 use super::{CaseAnswer, Evolution, EvolutionCase, Exclusion};
 use crate::stats::{Interval, float, grouped, mean, ratio, ratio_bootstrap, wilson};
 
-/// A case and its answer.
 pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 
 /// Failure avoidance, repeats and score over a group of test cases.
