@@ -202,7 +202,6 @@ impl<'e> Pool<'e> {
     }
 }
 
-/// Returns the two failures of each matched pair.
 fn pairs<'m, 'e>(
     matching: &'m Matching,
     [a, b]: &'m [Failures<'e>; 2],

@@ -26,7 +26,6 @@ const MOST_AHEAD: usize = 4;
 /// Maximum number of piece buffers kept for reuse, per thread. Fresh memory is slower, as the system clears it.
 const BUFFERS_KEPT: usize = 4;
 
-/// A piece of a file that waits for a thread.
 pub(super) struct Job {
     pub(super) key: Key,
     pub(super) piece: Piece,

@@ -53,7 +53,6 @@ fn is_title(line: &str) -> bool {
         && line.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, ' ' | '\'' | '-'))
 }
 
-/// Returns the direction that a word names.
 fn direction(word: &str) -> Option<Direction> {
     DIRECTIONS.into_iter().find(|(name, short)| *name == word || *short == word).map(|(name, _)| name)
 }
@@ -93,7 +92,6 @@ fn tokens(obs: &str) -> Vec<String> {
     tokens
 }
 
-/// Returns the exits that an observation names.
 pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
     let tokens = tokens(obs);
     let mut exits = BTreeSet::new();

@@ -180,7 +180,6 @@ fn of_call(step: i64, call: usize, arguments: &Map<String, Value>, own: bool) ->
     Some(ReplayCommand::new(step, call, line, waiting(CALL_DURATION), Via::Command))
 }
 
-/// Returns the command line in an argument of a shell call.
 fn shell_line(argument: &Value) -> Option<String> {
     let line = match argument {
         Value::String(line) => line.clone(),
@@ -201,7 +200,6 @@ fn is_shell(program: &str) -> bool {
     matches!(name, "sh" | "bash" | "zsh" | "dash")
 }
 
-/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -7,7 +7,6 @@ use super::super::read::null_as_default;
 use crate::error::{Error, Result};
 use crate::objects;
 
-/// The contents of a trial's file.
 pub(super) enum Recorded {
     Trajectory(Trajectory),
     /// Ordered by episode.
@@ -30,7 +29,6 @@ impl Recorded {
     }
 }
 
-/// An ATIF trajectory.
 #[derive(Deserialize)]
 pub(super) struct Trajectory {
     #[serde(default, deserialize_with = "null_as_default")]
@@ -89,7 +87,6 @@ struct Replies {
     responses: Vec<Reply>,
 }
 
-/// A reply of Terminus v1.
 #[derive(Deserialize)]
 pub(super) struct Reply {
     pub(super) episode: i64,
