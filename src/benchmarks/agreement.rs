@@ -1,5 +1,6 @@
 //! Agreement between two annotators on failures and their modes.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
@@ -176,10 +177,7 @@ struct Pool<'e> {
 impl<'e> Pool<'e> {
     fn add(&mut self, sides: &[Failures<'e>; 2], definition: Definition) -> Matching {
         let [a, b] = sides;
-        let found = match definition {
-            Definition::Paper => best_first(a, b),
-            Definition::Code => in_order(a, b),
-        };
+        let found = matched(a, b, definition);
         let matching = Matching { a: a.len(), b: b.len(), matched: found.len(), pairs: found };
         self.a += a.len() as u64;
         self.b += b.len() as u64;
@@ -204,7 +202,6 @@ impl<'e> Pool<'e> {
     }
 }
 
-/// Returns the two failures of each matched pair.
 fn pairs<'m, 'e>(
     matching: &'m Matching,
     [a, b]: &'m [Failures<'e>; 2],
@@ -212,8 +209,9 @@ fn pairs<'m, 'e>(
     matching.pairs.iter().filter_map(move |(in_a, in_b)| Some((*a.get(*in_a)?, *b.get(*in_b)?)))
 }
 
-/// Matches pairs in order of decreasing overlap, skipping failures that are already matched.
-fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usize)> {
+/// Takes the pairs that overlap enough one by one, skipping failures that are already matched: in order of decreasing
+/// overlap, or by the code's definition for each failure of `a` in turn.
+fn matched(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure], definition: Definition) -> Vec<(usize, usize)> {
     let mut candidates = Vec::new();
     for (in_a, of_a) in a.iter().enumerate() {
         for (in_b, of_b) in b.iter().enumerate() {
@@ -223,8 +221,11 @@ fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, u
             }
         }
     }
-    candidates
-        .sort_by(|left, right| right.0.total_cmp(&left.0).then((left.1, left.2).cmp(&(right.1, right.2))));
+    // The sort is stable: equal pairs stay sorted by position.
+    candidates.sort_by(|left, right| {
+        let in_turn = if definition == Definition::Code { left.1.cmp(&right.1) } else { Ordering::Equal };
+        in_turn.then(right.0.total_cmp(&left.0))
+    });
     let (mut taken_a, mut taken_b) = (BTreeSet::new(), BTreeSet::new());
     let mut found = Vec::new();
     for (_, in_a, in_b) in candidates {
@@ -235,26 +236,6 @@ fn best_first(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, u
         }
     }
     found.sort_unstable();
-    found
-}
-
-/// Matches each failure of `a`, in order, with the unmatched failure of `b` that overlaps it most, if by enough.
-fn in_order(a: &[&AnnotatedFailure], b: &[&AnnotatedFailure]) -> Vec<(usize, usize)> {
-    let mut taken = BTreeSet::new();
-    let mut found = Vec::new();
-    for (in_a, of_a) in a.iter().enumerate() {
-        let mut best: Option<(f64, usize)> = None;
-        for (in_b, of_b) in b.iter().enumerate().filter(|(in_b, _)| !taken.contains(in_b)) {
-            let overlap = jaccard(&of_a.range.steps(), &of_b.range.steps());
-            if best.is_none_or(|(most, _)| overlap > most) {
-                best = Some((overlap, in_b));
-            }
-        }
-        if let Some((_, in_b)) = best.filter(|(overlap, _)| *overlap >= MIN_OVERLAP) {
-            taken.insert(in_b);
-            found.push((in_a, in_b));
-        }
-    }
     found
 }
 

@@ -139,13 +139,10 @@ pub fn relate(records: &[ReflectionRecord]) -> BTreeMap<String, Relation> {
     let mut relations = BTreeMap::new();
     for class in ["operation", "strategy", "system", "all"] {
         let chosen = records.iter().filter(|record| class == "all" || record.class == class);
-        let levels: Vec<Leveled> = chosen.filter_map(Leveled::of).collect();
-        let cumulative = |level| GroupComparison::of(&levels, |record| Some(record.level >= level));
-        let conditional = |level| {
-            GroupComparison::of(&levels, |record| {
-                (record.level + 1 >= level).then_some(record.level >= level)
-            })
-        };
+        let levels: Vec<(u8, bool)> = chosen.filter_map(leveled).collect();
+        let cumulative = |level| GroupComparison::of(&levels, |own| Some(own >= level));
+        let conditional =
+            |level| GroupComparison::of(&levels, |own| (own + 1 >= level).then_some(own >= level));
         let relation = Relation {
             records: levels.len() as u64,
             cumulative: RelationLevels::of(cumulative),
@@ -156,18 +153,11 @@ pub fn relate(records: &[ReflectionRecord]) -> BTreeMap<String, Relation> {
     relations
 }
 
-/// The number of levels passed in a row, and whether the failure was avoided.
-struct Leveled {
-    level: u8,
-    avoided: bool,
-}
-
-impl Leveled {
-    fn of(record: &ReflectionRecord) -> Option<Self> {
-        let passed = [record.detection, record.localization, record.diagnosis];
-        let level = passed.into_iter().take_while(|passed| *passed).map(u8::from).sum();
-        Some(Self { level, avoided: record.avoided? })
-    }
+/// Returns the number of levels passed in a row, and whether the failure was avoided.
+fn leveled(record: &ReflectionRecord) -> Option<(u8, bool)> {
+    let passed = [record.detection, record.localization, record.diagnosis];
+    let level = passed.into_iter().take_while(|passed| *passed).map(u8::from).sum();
+    Some((level, record.avoided?))
 }
 
 impl RelationLevels {
@@ -177,10 +167,10 @@ impl RelationLevels {
 }
 
 impl GroupComparison {
-    /// Compares the records for which `right` is true with those for which it is false; drops the others.
-    fn of(records: &[Leveled], right: impl Fn(&Leveled) -> Option<bool>) -> Self {
+    /// Compares the records for whose level `right` is true with those for which it is false; drops the others.
+    fn of(records: &[(u8, bool)], right: impl Fn(u8) -> Option<bool>) -> Self {
         let count = |group: bool, avoided: bool| {
-            let holds = |record: &&Leveled| right(record) == Some(group) && record.avoided == avoided;
+            let holds = |(level, own): &&(u8, bool)| right(*level) == Some(group) && *own == avoided;
             records.iter().filter(holds).count() as u64
         };
         Self::of_counts(count(true, true), count(true, false), count(false, true), count(false, false))

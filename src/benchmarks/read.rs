@@ -163,7 +163,6 @@ pub(super) fn ordered<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Step
     Ok(range)
 }
 
-/// Deserializes null as the default value.
 pub(super) fn null_as_default<'de, D, T>(value: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -39,7 +39,6 @@ pub fn token_f1(predicted: &str, gold: &str) -> f64 {
     2.0 * precision * recall / (precision + recall)
 }
 
-/// Counts the tokens of a text.
 fn tokens(text: &str) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     let lower = text.to_lowercase();

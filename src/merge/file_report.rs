@@ -14,7 +14,6 @@ const KEPT: usize = 10;
 /// Maximum number of files with errors that a [`FileSums`] lists.
 const NAMED: usize = 100;
 
-/// The format name of a file with several formats.
 const SEVERAL: &str = "several";
 
 /// The position of a file in scan order: whether its path cannot be read, and the path. Paths that cannot be
@@ -76,7 +75,6 @@ pub struct FileSums {
     faults: BTreeMap<Place, Fault>,
 }
 
-/// The errors of one file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fault {
@@ -94,7 +92,6 @@ fn add_all(sums: &mut BTreeMap<String, u64>, more: &BTreeMap<String, u64>) {
     }
 }
 
-/// Returns the number of all parts.
 pub(crate) fn total(parts: [u64; 3]) -> u64 {
     parts.into_iter().fold(0, u64::saturating_add)
 }

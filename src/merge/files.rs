@@ -195,7 +195,6 @@ enum Figures<'f> {
     Summed(&'f FileSums),
 }
 
-/// A file in [`Files::figures`].
 #[derive(Serialize)]
 struct Input<'f> {
     file: String,

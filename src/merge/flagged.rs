@@ -116,7 +116,6 @@ pub struct FlaggedRun {
     pub(super) title: String,
     /// The findings of all detectors.
     pub findings: Vec<StripFinding>,
-    /// The number of steps inside findings.
     #[serde(skip)]
     pub(super) covered: u64,
 }

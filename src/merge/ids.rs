@@ -62,7 +62,6 @@ struct Settled {
     kept: BTreeMap<Digest, Runs>,
 }
 
-/// The runs of one id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Runs {

@@ -18,7 +18,6 @@ use crate::trace::{Digest, canonical_value};
 /// The format version. Increment it with every change to the written form.
 const VERSION: u64 = 7;
 
-/// The kinds of states.
 const SCAN: &str = "scan";
 const REPLICATION: &str = "replication";
 
@@ -322,14 +321,12 @@ fn edited() -> Error {
     Error::new(ErrorKind::Partial, what)
 }
 
-/// The error message for an input that is not a state.
 const NO_STATE: &str = "this is not a partial state (wrongturn check --partial writes them)";
 
 fn damaged(error: &serde_json::Error) -> Error {
     Error::new(ErrorKind::Partial, format!("the partial state is damaged: {error}"))
 }
 
-/// Returns the names of the options that differ.
 fn differing(one: &Value, other: &Value) -> String {
     let (Value::Object(one), Value::Object(other)) = (one, other) else { return "they".to_owned() };
     let names: BTreeSet<&String> =

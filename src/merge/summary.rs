@@ -218,7 +218,6 @@ impl ScanSummary {
         self.totals().into_iter().map(counts).collect()
     }
 
-    /// Returns the counts by detector, over all models.
     pub(crate) fn totals(&self) -> BTreeMap<&str, Counts> {
         let mut totals: BTreeMap<&str, Counts> = BTreeMap::new();
         for ((detector, _), counts) in &self.counts {
@@ -235,7 +234,6 @@ impl ScanSummary {
     }
 }
 
-/// The counts in a partial state.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<'s> {

@@ -12,7 +12,6 @@ use crate::read::ReadOptions;
 use crate::scan::{ScanEvent, read_files, read_joined};
 use crate::trace::Trace;
 
-/// Maximum number of runs kept for a report.
 pub(crate) const WORST_RUNS: usize = 50;
 
 /// The worst runs of a scan, at most 50: those that a report draws.

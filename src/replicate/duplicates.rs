@@ -62,14 +62,14 @@ pub fn mark_duplicates(rows: &mut [SimulationRow]) -> Vec<Duplicate> {
     }
     let mut duplicates = Vec::new();
     for (place, original) in found {
-        let Some((of_file, of_id, name)) =
-            rows.get(original).map(|row| (row.file.clone(), row.id.clone(), row.name()))
-        else {
-            continue;
-        };
-        let Some(row) = rows.get_mut(place) else { continue };
-        row.duplicate_of = Some(name);
-        duplicates.push(Duplicate { file: row.file.clone(), id: row.id.clone(), of_file, of_id });
+        let Ok([row, of]) = rows.get_disjoint_mut([place, original]) else { continue };
+        row.duplicate_of = Some(of.name());
+        duplicates.push(Duplicate {
+            file: row.file.clone(),
+            id: row.id.clone(),
+            of_file: of.file.clone(),
+            of_id: of.id.clone(),
+        });
     }
     duplicates
 }

@@ -71,7 +71,6 @@ pub struct GroupedReplication {
     pub groups: Vec<NamedGroup>,
 }
 
-/// The measures of `overall`.
 const RELATIONS: [Relation; 4] = [
     Relation::Recovery,
     Relation::RecoveryByProgram,

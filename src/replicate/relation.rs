@@ -78,7 +78,6 @@ impl Relation {
         Some((measure, reward))
     }
 
-    /// Returns the correlation over the runs that count.
     pub(super) fn r(self, rows: &[&SimulationRow]) -> Coefficient {
         let Columns { x, y, .. } = self.columns(rows);
         Coefficient(pearson(&x, &y))

@@ -73,7 +73,6 @@ pub struct SimulationRow {
     pub duplicate_of: Option<String>,
     #[serde(skip)]
     pub(super) termination: Option<String>,
-    /// The digest of the names of all tasks in the file.
     #[serde(skip)]
     pub(super) tasks_of_file: Option<Digest>,
 }

@@ -122,7 +122,6 @@ impl ReplicationState {
         }
     }
 
-    /// Returns the sums, or `None` if the state keeps runs.
     pub(super) fn sums(&self) -> Option<&Sums> {
         match &self.form {
             Form::Rows(_) => None,

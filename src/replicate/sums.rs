@@ -20,7 +20,6 @@ pub(super) struct GroupSums {
     idle: u64,
     /// For pass^k: the runs that count.
     pub(super) trials: u64,
-    /// Those of them that succeeded.
     pub(super) successes: u64,
     /// Runs that ended in an infrastructure error, which do not count.
     pub(super) infrastructure_errors: u64,

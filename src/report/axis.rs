@@ -3,7 +3,6 @@
 /// The width of every chart, in SVG units.
 pub(super) const WIDTH: f64 = 400.0;
 
-/// The margin on each side.
 pub(super) const MARGIN: f64 = 8.0;
 
 pub(super) struct Axis {

@@ -1,7 +1,7 @@
 //! Renders a calibration as a document.
 
 use super::cell::{Cell, counted};
-use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart, Plot};
 use super::document::{Detail, Document};
 use super::draw::shown;
 use super::gate::thresholds;
@@ -61,7 +61,7 @@ fn f1_chart(report: &CalibrationReport) -> Chart {
         baseline: "F1 of a detector that always fires".to_owned(),
         ..IntervalChart::shares("F1", "F1 with 95% CI (bootstrap)", rows)
     };
-    Chart::new("F1 against always firing", "F1 of each detector on labelled runs.", rows)
+    Chart::new("F1 against always firing", "F1 of each detector on labelled runs.", Plot::Intervals(rows))
 }
 
 fn sweep_chart(sweep: &Sweep) -> Chart {
@@ -79,7 +79,7 @@ fn sweep_chart(sweep: &Sweep) -> Chart {
     let places = sweep.points.iter().map(place);
     let lines = LineChart::new(sweep.parameter, "F1, precision, recall", places, lines);
     let caption = "F1, precision and recall; the legend shows the last value of each.";
-    Chart::new(format!("{} over {}", sweep.detector, sweep.parameter), caption, lines)
+    Chart::new(format!("{} over {}", sweep.detector, sweep.parameter), caption, Plot::Lines(lines))
 }
 
 fn yes(is_so: bool) -> &'static str {
@@ -205,7 +205,6 @@ fn flips(report: &CalibrationReport) -> Table {
         .grouped()
 }
 
-/// Returns a paragraph for each wrong verdict of a detector.
 fn wrong(detector: &DetectorReport) -> impl Iterator<Item = String> {
     detector.wrong.iter().map(|wrong| {
         format!(
@@ -224,7 +223,6 @@ fn fired(detected: bool) -> &'static str {
     if detected { "detected" } else { "passed" }
 }
 
-/// Returns the figures of a detector over the values of its main parameter, as a table.
 fn sweep_table(sweep: &Sweep) -> Table {
     let value = format!("value={} #", sweep.parameter);
     Table::of("sweep", format!("{} over {}", sweep.detector, sweep.parameter), &sweep.points)

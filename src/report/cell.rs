@@ -2,10 +2,8 @@
 
 use crate::stats::{Interval, ratio};
 
-/// Stands for a missing value.
 const DASH: &str = "–";
 
-/// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell {
     Text(String),
@@ -14,11 +12,9 @@ pub(super) enum Cell {
     Real(f64, usize),
     /// A signed number with this many decimals.
     Signed(f64, usize),
-    /// A share, shown as a percentage.
     Share(f64),
     /// A difference of shares, shown in percentage points.
     Points(f64),
-    /// A p-value.
     P(f64),
     /// An interval of numbers with this many decimals.
     Interval(Interval, usize),
@@ -37,22 +33,18 @@ impl Cell {
         Self::Text(text.into())
     }
 
-    /// Creates a cell with a name, or [`Self::Missing`] if there is none.
     pub(super) fn name(name: Option<&str>) -> Self {
         Self::of(name, Self::text)
     }
 
-    /// Creates a cell with a value, or [`Self::Missing`] if there is none.
     pub(super) fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
         value.map_or(Self::Missing, cell)
     }
 
-    /// Creates a cell with this many decimals, if there is a value.
     pub(super) fn real(value: Option<f64>, decimals: usize) -> Self {
         Self::of(value, |value| Self::Real(value, decimals))
     }
 
-    /// Creates a cell with a sign and this many decimals, if there is a value.
     pub(super) fn signed(value: Option<f64>, decimals: usize) -> Self {
         Self::of(value, |value| Self::Signed(value, decimals))
     }
@@ -88,27 +80,22 @@ pub(super) fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
-/// Returns a figure with this many decimals, or a dash.
 pub(super) fn figure(value: Option<f64>, decimals: usize) -> String {
     Cell::real(value, decimals).shown()
 }
 
-/// Returns a name, or a dash.
 pub(super) fn name(value: Option<&str>) -> String {
     value.unwrap_or(DASH).to_owned()
 }
 
-/// Creates a cell with four decimals, if there is a value.
 pub(super) fn real(value: Option<f64>) -> Cell {
     Cell::real(value, 4)
 }
 
-/// Creates a cell with an interval with four decimals, if there is one.
 pub(super) fn interval(interval: Option<Interval>) -> Cell {
     Cell::of(interval, |interval| Cell::Interval(interval, 4))
 }
 
-/// Creates a cell with a signed interval with three decimals, if there is one.
 pub(super) fn ci(interval: Option<Interval>) -> Cell {
     Cell::of(interval, |interval| Cell::SignedInterval(interval, 3))
 }

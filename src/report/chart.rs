@@ -109,7 +109,6 @@ impl IntervalRow {
 }
 
 impl IntervalChart {
-    /// Creates a chart of shares, over the axis [0, 1].
     pub(super) fn shares(
         axis: impl Into<String>,
         interval: impl Into<String>,
@@ -119,7 +118,6 @@ impl IntervalChart {
         Self { axis, interval, rows, range: Some((0.0, 1.0)), ..Self::default() }
     }
 
-    /// Creates a chart of differences, with a line at 0.
     pub(super) fn differences(
         axis: impl Into<String>,
         interval: impl Into<String>,
@@ -141,21 +139,9 @@ impl LineChart {
     }
 }
 
-macro_rules! plots {
-    ($($variant:ident($chart:ident)),+) => {
-        $(impl From<$chart> for Plot {
-            fn from(chart: $chart) -> Self {
-                Self::$variant(chart)
-            }
-        })+
-    };
-}
-
-plots!(Intervals(IntervalChart), Lines(LineChart), Bars(BarChart), Graph(GraphChart), Heat(HeatChart));
-
 impl Chart {
-    pub(super) fn new(title: impl Into<String>, caption: impl Into<String>, plot: impl Into<Plot>) -> Self {
-        Self { title: title.into(), caption: caption.into(), plot: plot.into() }
+    pub(super) fn new(title: impl Into<String>, caption: impl Into<String>, plot: Plot) -> Self {
+        Self { title: title.into(), caption: caption.into(), plot }
     }
 
     /// Returns the title.
@@ -164,7 +150,6 @@ impl Chart {
         &self.title
     }
 
-    /// Creates a chart of shares of runs with their Wilson intervals.
     pub(super) fn shares(
         title: impl Into<String>,
         caption: impl Into<String>,
@@ -172,7 +157,7 @@ impl Chart {
         rows: impl IntoIterator<Item = IntervalRow>,
     ) -> Self {
         let interval = "share with 95% CI, as if runs were independent (Wilson)";
-        Self::new(title, caption, IntervalChart::shares(axis, interval, rows))
+        Self::new(title, caption, Plot::Intervals(IntervalChart::shares(axis, interval, rows)))
     }
 
     /// Returns true if there is nothing to show.
@@ -241,7 +226,6 @@ impl Chart {
         });
     }
 
-    /// Describes the chart in words, for screen readers.
     fn described(&self) -> String {
         let mut parts = vec![self.caption.clone()];
         match &self.plot {
@@ -287,7 +271,7 @@ mod tests {
             vec![row(1e308, -1e308, 1e308), row(0.0, 0.0, 0.0)],
         ] {
             let rows = IntervalChart { rows, reference: Some(0.0), ..IntervalChart::default() };
-            let svg = Chart::new("t", "", rows).svg();
+            let svg = Chart::new("t", "", Plot::Intervals(rows)).svg();
             for bad in ["NaN", "inf"] {
                 assert!(!svg.contains(bad), "{svg}");
             }

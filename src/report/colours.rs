@@ -43,7 +43,6 @@ pub(super) static OF_CHARTS: LazyLock<String> = LazyLock::new(|| {
     css + "}"
 });
 
-/// The colours of pages, as CSS variables.
 pub(super) static OF_PAGES: LazyLock<String> = LazyLock::new(|| {
     let (mut light, mut dark) = (String::new(), String::new());
     for (name, on_light, on_dark) in VALUES {
@@ -60,7 +59,6 @@ impl Colour {
         VALUES.get(self as usize).map_or(("", "none"), |(name, light, _)| (name, light))
     }
 
-    /// Returns the value on a light page.
     pub(super) fn light(self) -> &'static str {
         self.values().1
     }

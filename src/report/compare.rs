@@ -1,7 +1,7 @@
 //! Renders a comparison of two agents.
 
 use super::cell::{Cell, counted};
-use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart, Plot};
 use super::document::{Detail, Document};
 use super::table::Table;
 use crate::compare::{ComparedSide, Comparison, DetectionRate, PairedOutcomes};
@@ -25,7 +25,6 @@ pub fn comparison_document(comparison: &Comparison) -> Document {
     document
 }
 
-/// Returns the result in a sentence.
 fn verdict(comparison: &Comparison) -> String {
     let (first, second) = (&comparison.first.label, &comparison.second.label);
     let Some(success) = &comparison.success else {
@@ -272,7 +271,7 @@ fn difference_chart(comparison: &Comparison) -> Chart {
     let other = "95% CI by cluster-robust standard error".to_owned();
     let rows = IntervalChart::differences(axis, "difference with 95% CI, clustered by task", rows);
     let caption = "Differences of rates and means, paired by task.";
-    Chart::new(format!("{second} less {first}"), caption, IntervalChart { other, ..rows })
+    Chart::new(format!("{second} less {first}"), caption, Plot::Intervals(IntervalChart { other, ..rows }))
 }
 
 fn rates(comparison: &Comparison) -> Chart {
@@ -300,5 +299,5 @@ fn pass_k_chart(comparison: &Comparison) -> Chart {
     let lines = [side(first, |pair| pair.0), side(second, |pair| pair.1)];
     let (places, lines) = ((1..=most).map(|k| k.to_string()), lines.into_iter().filter(|_| most > 1));
     let caption = "The chance that k independent trials of a task all succeed, over the shared tasks.";
-    Chart::new("pass^k", caption, LineChart::new("trials k", "pass^k", places, lines))
+    Chart::new("pass^k", caption, Plot::Lines(LineChart::new("trials k", "pass^k", places, lines)))
 }

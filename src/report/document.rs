@@ -53,7 +53,6 @@ impl Document {
         Self { title: title.into(), lead: Vec::new(), parts: Vec::new(), detail: Detail::Short }
     }
 
-    /// Creates a document of charts, followed by tables.
     pub(super) fn of(
         title: &str,
         charts: impl IntoIterator<Item = Chart>,

@@ -17,7 +17,6 @@ const INTERVAL: Pen = Pen(Colour::Blue, 2.0, "none");
 const OTHER: Pen = Pen(Colour::Soft, 1.5, "2 2");
 const BASELINE: Pen = Pen(Colour::Orange, 3.0, "none");
 
-/// Returns a value with two decimals, or `undefined`.
 pub(super) fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.2}"))
 }
@@ -32,7 +31,6 @@ pub(super) fn count(number: usize) -> f64 {
     u32::try_from(number).map_or(f64::from(u32::MAX), f64::from)
 }
 
-/// Draws a filled shape.
 pub(super) fn fill(markup: &mut Markup, tag: &'static str, colour: Colour, shape: &[(&'static str, &str)]) {
     let (hex, class) = (colour.light(), colour.class('f'));
     let mut attributes = shape.to_vec();
@@ -40,7 +38,6 @@ pub(super) fn fill(markup: &mut Markup, tag: &'static str, colour: Colour, shape
     markup.shape(tag, &attributes);
 }
 
-/// Draws a shape with a stroke, optionally filled.
 pub(super) fn stroke(
     markup: &mut Markup,
     tag: &'static str,
@@ -70,17 +67,14 @@ pub(super) fn line(markup: &mut Markup, pen: Pen, (x1, y1): (f64, f64), (x2, y2)
     stroke(markup, "line", pen, None, &[("x1", &x1), ("y1", &y1), ("x2", &x2), ("y2", &y2)]);
 }
 
-/// Draws a text in the default size, in ink.
 pub(super) fn label(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
     write(markup, Colour::Ink, ("12", "normal"), anchor, at, text);
 }
 
-/// Draws a small text in ink.
 pub(super) fn small(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
     write(markup, Colour::Ink, ("11", "normal"), anchor, at, text);
 }
 
-/// Draws a small text in grey.
 pub(super) fn note(markup: &mut Markup, anchor: &str, at: (f64, f64), text: &str) {
     write(markup, Colour::Soft, ("11", "normal"), anchor, at, text);
 }

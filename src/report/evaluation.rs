@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cell::{self, Cell, interval, real};
-use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart, Plot};
 use super::document::Document;
 use super::table::Table;
 use crate::benchmarks::{
@@ -142,7 +142,8 @@ fn funnel_chart(reflection: &Reflection) -> Chart {
         "Share of episodes that pass each stage: best Jaccard index of at least 0.6, every failure judged 1.";
     let stages = ["all", "detected", "localized", "diagnosed"].map(str::to_owned);
     let lines = groups_of(reflection).filter_map(line);
-    Chart::new("Funnel of reflection", caption, LineChart::new("stage", "share of episodes", stages, lines))
+    let lines = LineChart::new("stage", "share of episodes", stages, lines);
+    Chart::new("Funnel of reflection", caption, Plot::Lines(lines))
 }
 
 /// Returns the proximity of signals to the failures under test as a document.
@@ -253,7 +254,6 @@ fn verdict_tables(what: &'static str, rules: &[(&str, Vec<&ModeVerdict>)]) -> [T
     [table, silent]
 }
 
-/// Returns the scores of a reflection over all tasks, with their intervals, as a chart.
 fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Chart {
     let rows = Figure::VARIANTS.iter().map(|figure| {
         let value = reflection.all.figure(*figure);
@@ -261,5 +261,5 @@ fn reflection_chart(reflection: &Reflection, intervals: &FigureIntervals) -> Cha
         IntervalRow::new(figure.name().replace('_', " "), cell::figure(value, 2), value, interval)
     });
     let rows = IntervalChart::shares("score", "score with 95% CI from resampled episodes", rows);
-    Chart::new("Reflection over all tasks", "Each figure over all tasks.", rows)
+    Chart::new("Reflection over all tasks", "Each figure over all tasks.", Plot::Intervals(rows))
 }

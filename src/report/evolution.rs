@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::{Cell, interval, real};
-use super::chart::{Bar, BarChart, Chart, Line, LineChart};
+use super::chart::{Bar, BarChart, Chart, Line, LineChart, Plot};
 use super::document::Document;
 use super::table::Table;
 use crate::benchmarks::{Evolution, EvolutionGroup, EvolutionIntervals, EvolutionSetting, FrameworkGroup};
@@ -113,7 +113,6 @@ fn distances(evolution: &Evolution) -> BTreeSet<u64> {
     cells.map(|cell| cell.distance).collect()
 }
 
-/// Returns FAR at each distance, by proximity.
 fn by_proximity(framework: &FrameworkGroup, distances: &BTreeSet<u64>) -> BTreeMap<u8, Vec<Option<f64>>> {
     let mut rows = BTreeMap::new();
     for (cell, group) in &framework.cells {
@@ -124,7 +123,6 @@ fn by_proximity(framework: &FrameworkGroup, distances: &BTreeSet<u64>) -> BTreeM
     rows
 }
 
-/// Returns a chart of FAR over the distance of the signal, with a line for each framework and proximity.
 fn distance_chart(evolution: &Evolution) -> Chart {
     let distances = distances(evolution);
     let lines = evolution.by_framework.iter().flat_map(|(name, framework)| {
@@ -134,7 +132,7 @@ fn distance_chart(evolution: &Evolution) -> Chart {
     let places = distances.iter().map(|distance| format!("D{distance}"));
     let lines = LineChart::new("distance of the signal", "FAR", places, lines);
     let caption = "FAR over the number of snapshots between signal and test, by proximity of the signal (T).";
-    Chart::new("Failures avoided by distance", caption, lines)
+    Chart::new("Failures avoided by distance", caption, Plot::Lines(lines))
 }
 
 fn excluded(evolution: &Evolution) -> Table {
@@ -144,7 +142,6 @@ fn excluded(evolution: &Evolution) -> Table {
         .table()
 }
 
-/// Returns failure avoidance by class of failure and by framework, as a chart.
 fn evolution_chart(evolution: &Evolution) -> Chart {
     let bar = |label: String, group: &EvolutionGroup| {
         let share = group.far?;
@@ -158,5 +155,6 @@ fn evolution_chart(evolution: &Evolution) -> Chart {
         .filter_map(|(name, framework)| bar(format!("framework {name}"), &framework.all));
     let bars = all.into_iter().chain(classes).chain(frameworks).collect();
     let caption = "Share of the included cases in which the failure was avoided (FAR).";
-    Chart::new("Failures avoided", caption, BarChart { axis: "failures avoided (FAR)".to_owned(), bars })
+    let bars = BarChart { axis: "failures avoided (FAR)".to_owned(), bars };
+    Chart::new("Failures avoided", caption, Plot::Bars(bars))
 }

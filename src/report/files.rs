@@ -144,7 +144,6 @@ pub(super) fn unread_table(files: &Files) -> Table {
     table
 }
 
-/// Returns the number of files that could not be read in full.
 pub(super) fn unread(files: &Files) -> u64 {
     if let Some(listed) = files.listed() {
         listed.iter().filter(|(_, file)| file.counts.errors > 0).count() as u64
@@ -154,7 +153,6 @@ pub(super) fn unread(files: &Files) -> u64 {
     }
 }
 
-/// Returns an error without the path of its file.
 fn reason<'e>(path: &str, error: &'e str) -> &'e str {
     let rest = error.strip_prefix(path).and_then(|rest| rest.strip_prefix(':'));
     rest.map_or(error, str::trim_start)

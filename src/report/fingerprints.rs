@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cell::{Cell, counted};
-use super::chart::Chart;
+use super::chart::{Chart, Plot};
 use super::document::{Detail, Document};
 use super::graph::{GraphChart, GraphContrast, GraphEdge, GraphNode, GraphNodeKind, HeatChart};
 use super::table::Table;
@@ -89,7 +89,6 @@ fn by_comparability(found: &FingerprintGroups) -> Vec<&FingerprintDistance> {
     shared.into_iter().chain(apart).collect()
 }
 
-/// Builds the table of distances, limited to the first `most` pairs.
 fn distances(found: &FingerprintGroups, most: usize) -> Table {
     let all = by_comparability(found);
     let (name, title) = ("distances", "Distance between groups (Jensen–Shannon)");
@@ -112,7 +111,6 @@ fn distances(found: &FingerprintGroups, most: usize) -> Table {
         ))
 }
 
-/// Returns the transitions of a fingerprint, with their shares.
 fn shares_of(fingerprint: &Fingerprint) -> impl Iterator<Item = (&Node, &Node, f64)> {
     let total = fingerprint.total();
     fingerprint.edges().map(move |(from, to, count)| (from, to, ratio(count, total).unwrap_or(0.0)))
@@ -255,7 +253,7 @@ fn graph(found: &FingerprintGroups, group: &FingerprintGroup, nodes: &Nodes, wid
         counted(group.runs, "run")
     );
     let plot = GraphChart { nodes: nodes.shown.clone(), edges, widest };
-    Chart::new(format!("{}: transitions", group.name), caption, plot)
+    Chart::new(format!("{}: transitions", group.name), caption, Plot::Graph(plot))
 }
 
 fn heat(group: &FingerprintGroup, nodes: &Nodes) -> Chart {
@@ -271,5 +269,5 @@ fn heat(group: &FingerprintGroup, nodes: &Nodes) -> Chart {
         values: (0..size).map(row).collect(),
     };
     let caption = "For each event (row), how often each event (column) follows it, in percent.";
-    Chart::new(format!("{}: what follows", group.name), caption, plot)
+    Chart::new(format!("{}: what follows", group.name), caption, Plot::Heat(plot))
 }

@@ -52,7 +52,6 @@ fn difference(comparison: &BaselineComparison) -> String {
     )
 }
 
-/// Returns the changed entries by kind of change.
 fn changes(comparison: &BaselineComparison) -> impl Iterator<Item = (&'static str, &[String])> {
     let BaselineComparison { mended, broken, added, removed, relabelled, .. } = comparison;
     let kinds: [(_, &[String]); 5] = [
@@ -71,7 +70,6 @@ fn named(entries: &[String]) -> String {
     if more == 0 { named } else { format!("{named} and {more} more") }
 }
 
-/// Returns a tier's gate in words.
 pub(super) fn thresholds(gate: &TierGate) -> String {
     let precision =
         if gate.precision > 0.0 { format!(", precision ≥ {:.2}", gate.precision) } else { String::new() };

@@ -34,7 +34,6 @@ pub(super) enum GraphNodeKind {
 pub(super) struct GraphEdge {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Its share of all transitions.
     pub(super) share: f64,
     pub(super) contrast: GraphContrast,
 }
@@ -70,7 +69,6 @@ fn towards(from: Point, to: Point, units: f64) -> Point {
     (from.0 + units * x / length, from.1 + units * y / length)
 }
 
-/// Rotates a point around another.
 fn turned((x, y): Point, around: Point, angle: f64) -> Point {
     let (sin, cos) = angle.sin_cos();
     let (dx, dy) = (x - around.0, y - around.1);
@@ -82,7 +80,6 @@ fn place(index: usize, nodes: usize) -> Point {
     turned((CENTRE.0, CENTRE.1 - RADIUS), CENTRE, angle)
 }
 
-/// Draws the graph and returns its lower end.
 pub(super) fn graph(markup: &mut Markup, chart: &GraphChart) -> f64 {
     let mut edges: Vec<&GraphEdge> = chart.edges.iter().collect();
     // Highlighted edges are drawn above the others, and narrow ones above wide ones.
@@ -186,7 +183,6 @@ fn graph_legend(markup: &mut Markup, chart: &GraphChart, mut y: f64) -> f64 {
     y + 10.0
 }
 
-/// Draws the heat map and returns its lower end.
 pub(super) fn heat(markup: &mut Markup, chart: &HeatChart) -> f64 {
     const LEFT: f64 = 128.0;
     const TOP: f64 = 36.0;

@@ -122,7 +122,6 @@ pub(super) fn scrolled_table<'h>(
     });
 }
 
-/// Adds a table with headings of groups and rows, and its notes.
 fn html_table(markup: &mut Markup, table: &Table) {
     // A new value in the first column of a grouped table gets a row of its own, as in text.
     let skip = usize::from(table.grouped);

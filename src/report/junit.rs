@@ -74,7 +74,6 @@ impl TestSuite {
         }
     }
 
-    /// Returns the attributes of the suite's element.
     fn attributes(&self) -> String {
         let [tests, failures, skipped, errors] = self.counts;
         let name = if self.name.is_empty() { "" } else { &format!(" name=\"{}\"", xml_text(&self.name)) };

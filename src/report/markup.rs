@@ -3,7 +3,6 @@
 //! `maud` does the same with a procedural macro, which every build with `statistics` would compile; pages and
 //! charts need one function for an element and one for a text.
 
-/// A growing piece of HTML or SVG.
 #[derive(Debug, Default)]
 pub(super) struct Markup(String);
 
@@ -24,24 +23,20 @@ impl Markup {
         self.0.push('>');
     }
 
-    /// Adds an element with a text.
     pub(super) fn leaf(&mut self, tag: &'static str, attributes: &[(&'static str, &str)], text: &str) {
         self.element(tag, attributes, |inside| inside.text(text));
     }
 
-    /// Adds an SVG element without content.
     pub(super) fn shape(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
         self.open(tag, attributes);
         self.0.push_str("/>");
     }
 
-    /// Adds a void HTML element.
     pub(super) fn void(&mut self, tag: &'static str, attributes: &[(&'static str, &str)]) {
         self.open(tag, attributes);
         self.0.push('>');
     }
 
-    /// Adds escaped text.
     pub(super) fn text(&mut self, text: &str) {
         escape(text, &mut self.0);
     }
@@ -51,7 +46,6 @@ impl Markup {
         self.0.push_str(markup);
     }
 
-    /// Adds another piece of markup.
     pub(super) fn append(&mut self, other: &Self) {
         self.0.push_str(&other.0);
     }

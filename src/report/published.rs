@@ -9,7 +9,6 @@ use super::wrap::wrapped;
 use crate::replicate::{Coefficient, PairGroup, PassK, Replication};
 use crate::stats::Correlation;
 
-/// Maximum number of rows in the table of the strongest signals.
 const STRONGEST: usize = 10;
 
 /// Renders a replication as text of at most 80 columns, with the tables of the note that [`Replication`] names: every

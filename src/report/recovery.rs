@@ -1,7 +1,7 @@
 //! The tables and charts of Recovery-Bench.
 
 use super::cell::{Cell, interval, real};
-use super::chart::{Chart, IntervalChart, IntervalRow};
+use super::chart::{Chart, IntervalChart, IntervalRow, Plot};
 use super::document::Document;
 use super::evaluation::count;
 use super::table::Table;
@@ -35,7 +35,6 @@ fn paired(
     })
 }
 
-/// Returns a chart of the rates of both sides, and one of their differences.
 fn charts(comparison: &Comparison) -> [Chart; 2] {
     let rates = paired(comparison).flat_map(|(context, _, name, _, found)| {
         // The fresh rate covers only tasks that were also tried in the context.
@@ -59,8 +58,8 @@ fn charts(comparison: &Comparison) -> [Chart; 2] {
     );
     let caption = "Mean share of trials resolved over the tasks tried on both sides.";
     [
-        Chart::new("Tasks resolved", caption, rates),
-        Chart::new("Recovery less fresh", "Differences of the two rates.", differences),
+        Chart::new("Tasks resolved", caption, Plot::Intervals(rates)),
+        Chart::new("Recovery less fresh", "Differences of the two rates.", Plot::Intervals(differences)),
     ]
 }
 

@@ -8,7 +8,6 @@ use crate::replicate::{
     SimulationRow, WithinContrast,
 };
 
-/// Describes the runs and their rewards in a few sentences.
 pub(super) fn overview(tables: &Replication) -> String {
     let overall = &tables.overall;
     let mean = |mean: Option<f64>| {
@@ -120,7 +119,6 @@ fn intervals(before: &str, clustered: &[ClusteredInterval]) -> String {
     if shown.is_empty() { shown } else { format!("{before}{shown}") }
 }
 
-/// Returns the name of the resampled unit, in the singular.
 pub(super) fn unit(by: ClusterBy) -> &'static str {
     match by {
         ClusterBy::ModelDomain => "model and domain",
@@ -129,7 +127,6 @@ pub(super) fn unit(by: ClusterBy) -> &'static str {
     }
 }
 
-/// Returns the warnings about the answer.
 pub(super) fn warnings(analysis: &ReplicationAnalysis) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(first) = analysis.duplicates.first() {

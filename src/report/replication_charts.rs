@@ -1,7 +1,7 @@
 //! The charts of a replication.
 
 use super::cell::Cell;
-use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart};
+use super::chart::{Chart, IntervalChart, IntervalRow, Line, LineChart, Plot};
 use super::replication_answer::unit;
 use crate::replicate::{
     ClusterBy, ClusteredInterval, Coefficient, PassK, Relation, ReplicationAnalysis, SimulationRow,
@@ -52,7 +52,7 @@ pub(super) fn forest(relation: Relation, cluster: ClusterBy, rows: Vec<IntervalR
         ..IntervalChart::differences("r with reward", interval, rows)
     };
     let caption = "r by model and domain, with an interval where there are enough clusters.";
-    Chart::new(format!("Correlation with reward: {}", relation.label()), caption, rows)
+    Chart::new(format!("Correlation with reward: {}", relation.label()), caption, Plot::Intervals(rows))
 }
 
 fn with_interval(value: f64, interval: Option<Interval>) -> String {
@@ -96,5 +96,5 @@ pub(super) fn pass_k_chart(groups: &[PassK]) -> Chart {
         "The chance that k independent trials of a task all succeed, with its value at the largest k.";
     let lines = groups.iter().filter(|group| !group.pass.is_empty()).map(line);
     let lines = LineChart::new("trials k", "pass^k", (1..=most).map(|k| k.to_string()), lines);
-    Chart::new(format!("pass^k of {}", groups.first().map_or("", PassK::name)), caption, lines)
+    Chart::new(format!("pass^k of {}", groups.first().map_or("", PassK::name)), caption, Plot::Lines(lines))
 }

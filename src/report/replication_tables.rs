@@ -212,7 +212,6 @@ pub(super) const FIGURES: &str = concat!(
 pub(super) const FIGURES_NOTE: &str = "r (all), r (errors): recovery rate and reward, all runs and runs with errors. r errors, r calls: error count \
                             and call count with reward.";
 
-/// Returns the cells of a group with this many decimals.
 pub(super) fn figures(group: &Group, decimals: usize) -> [Cell; 7] {
     let r = |coefficient: &Coefficient| Cell::signed(coefficient.r(), decimals);
     [
@@ -226,7 +225,6 @@ pub(super) fn figures(group: &Group, decimals: usize) -> [Cell; 7] {
     ]
 }
 
-/// Returns the figures of each model under these headings.
 pub(super) fn by_model(tables: &Replication, headings: &str, decimals: usize, note: &str) -> Table {
     Table::of("by_model", "By model", &tables.by_model)
         .column("model", |model| Cell::name(model.model.as_deref()))

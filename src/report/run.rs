@@ -6,7 +6,6 @@ use super::wrap::wrapped;
 use crate::detect::{Finding, command_line, listed_arguments, without_colours};
 use crate::trace::{Action, Arguments, Content, Event, Step, Trace};
 
-/// The maximum number of findings that get a mark.
 const MARKS: usize = 26;
 
 /// Renders a run as text: one line of at most `width` characters for each step, then the findings.

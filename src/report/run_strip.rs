@@ -16,7 +16,6 @@ const FINDING_BYTES: usize = 10_000;
 /// Maximum number of findings drawn under the boxes of one run.
 const LANES: usize = 6;
 
-/// Maximum number of characters shown of a raw step.
 const STEP_CHARS: usize = 1_200;
 
 /// Maximum number of findings per run in the table of runs, and of characters per message there.
@@ -26,7 +25,6 @@ const SUMMARY_CHARS: usize = 160;
 const TEXT_CHARS: usize = 600;
 
 impl RunStrip {
-    /// Returns the number of steps inside findings.
     fn covered(&self) -> usize {
         let mut ranges: Vec<(u64, u64)> =
             self.findings.iter().map(|finding| (finding.first, finding.last)).collect();
@@ -155,7 +153,6 @@ fn left_out(markup: &mut Markup, count: usize, what: &str) {
     }
 }
 
-/// Returns the letter, name and class of an actor.
 fn actor(step: &StripStep) -> (&'static str, &'static str, &'static str) {
     match step.actor {
         Actor::Agent => ("A", "agent", "agent"),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cell::{Cell, counted, name};
-use super::chart::{Bar, BarChart, Chart, IntervalRow};
+use super::chart::{Bar, BarChart, Chart, IntervalRow, Plot};
 use super::document::{Detail, Document};
 use super::files::{unread, unread_table};
 use super::table::Table;
@@ -25,7 +25,6 @@ impl Counts {
         wilson(self.detected, self.applicable, 0.95).ok()
     }
 
-    /// Returns the cells for the columns in [`COUNTS`].
     fn cells(self) -> [Cell; 5] {
         [
             Cell::Count(self.traces),
@@ -169,7 +168,6 @@ pub fn scan_document(summary: &ScanSummary, flagged: Vec<RunStrip>, files: &File
     document
 }
 
-/// Returns a chart of all detectors, or one for each detector if there are several models.
 fn charts(summary: &ScanSummary) -> Vec<Chart> {
     let detectors = summary.by_detector();
     let single = detectors.values().all(|models| models.len() < 2);
@@ -207,7 +205,6 @@ fn row(label: String, counts: Counts) -> Option<IntervalRow> {
     (counts.applicable > 0).then(|| IntervalRow::new(label, note, counts.share(), counts.interval()))
 }
 
-/// Maximum number of bars in a chart.
 const BARS: usize = 20;
 
 /// Returns charts of the cost of failures in steps, time and tokens, with the largest shares first.
@@ -227,7 +224,7 @@ fn cost_charts(summary: &ScanSummary) -> Vec<Chart> {
         let most = if all > BARS { format!(" The largest {BARS} of {all}.") } else { String::new() };
         let caption = format!("Share of {kind} inside findings, by detector and model.{most}");
         let bars = BarChart { axis: format!("share of {kind}"), bars };
-        Chart::new(format!("Cost of failures: {kind}"), caption, bars)
+        Chart::new(format!("Cost of failures: {kind}"), caption, Plot::Bars(bars))
     };
     kinds.map(chart).into()
 }

@@ -11,7 +11,6 @@ use super::cell::Cell;
 use super::markup::is_unprintable;
 use super::wrap::{padded, shortened, width, wrapped};
 
-/// The width of a terminal for text tables.
 pub(super) const TEXT_WIDTH: usize = 80;
 
 /// Minimum width to which text columns are narrowed to make a table fit.
@@ -142,7 +141,6 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Returns the table without the columns that only the full text has.
     pub(super) fn short(&self) -> Self {
         let kept = |place: &usize| self.columns.get(*place).is_some_and(|column| !column.full);
         let places: Vec<usize> = (0..self.columns.len()).filter(kept).collect();
@@ -185,7 +183,6 @@ impl Table {
         text
     }
 
-    /// Returns the columns and rows as text.
     fn body(&self, columns: usize) -> String {
         let room = columns.saturating_sub(2);
         let most_of_label = if columns < usize::MAX { (room / 2).max(16) } else { room };
@@ -200,7 +197,6 @@ impl Table {
         blocks.join("\n")
     }
 
-    /// Returns the formatted cells.
     fn shown(&self) -> Vec<Vec<String>> {
         self.rows.iter().map(|row| row.iter().map(Cell::shown).collect()).collect()
     }
@@ -330,12 +326,10 @@ impl<T> Records<T> {
         self.table
     }
 
-    /// Like [`Table::grouped`].
     pub(super) fn grouped(self) -> Table {
         self.table.grouped()
     }
 
-    /// Like [`Table::noted`].
     pub(super) fn noted(self, note: impl Into<String>) -> Table {
         self.table.noted(note)
     }

@@ -2,7 +2,6 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Returns the width of a text in columns.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
@@ -13,7 +12,6 @@ pub(super) fn padded(text: &str, columns: usize, at_left: bool) -> String {
     if at_left { space + text } else { format!("{text}{space}") }
 }
 
-/// Shortens a text to a width by leaving out its middle.
 pub(super) fn shortened(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();

@@ -15,7 +15,7 @@ use super::open::open;
 #[derive(Debug)]
 pub(super) enum Piece {
     Text(String),
-    File(PathBuf),
+    File(FoundFile),
 }
 
 /// The bytes of a composed input. Line ends within files become spaces, which puts each file on one line.
@@ -41,7 +41,7 @@ impl Read for Composed {
             let current = match (&mut self.current, self.pieces.get(self.next)) {
                 (Some(current), _) => current,
                 (none, Some(Piece::Text(text))) => none.insert(Box::new(io::Cursor::new(text.clone()))),
-                (none, Some(Piece::File(path))) => {
+                (none, Some(Piece::File(FoundFile { path, .. }))) => {
                     let named = |error| io::Error::other(format!("{}: {error}", path.display()));
                     none.insert(open(path).map_err(named)?)
                 }
@@ -150,7 +150,7 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
                 descriptions(&folder).iter().filter_map(|path| rest.get(path).cloned()).collect();
             used.extend(first.iter().map(|file| file.path.clone()));
             files.splice(0..0, first);
-            let lines = files.into_iter().flat_map(|file| [Part::File(file), Part::Text("\n".to_owned())]);
+            let lines = files.into_iter().flat_map(|file| [Piece::File(file), Piece::Text("\n".to_owned())]);
             rest.insert(folder.clone(), composed(folder, lines));
         } else {
             rest.extend(files.into_iter().map(|file| (file.path.clone(), file)));
@@ -165,24 +165,11 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
     rest.into_values().collect()
 }
 
-/// Like [`Piece`], but with the facts about a file.
-enum Part {
-    Text(String),
-    File(FoundFile),
-}
-
-/// Makes one input from these parts. `path` is the path that results name.
-fn composed(path: PathBuf, parts: impl IntoIterator<Item = Part>) -> FoundFile {
-    let mut size = 0;
-    let pieces = parts.into_iter().map(|part| match part {
-        Part::Text(text) => Piece::Text(text),
-        Part::File(file) => {
-            size += file.size;
-            Piece::File(file.path)
-        }
-    });
-    let pieces: Vec<_> = pieces.collect();
-    FoundFile { path, size, is_regular: true, pieces: Some(pieces.into()) }
+/// Makes one input from these pieces. `path` is the path that results name.
+fn composed(path: PathBuf, pieces: impl IntoIterator<Item = Piece>) -> FoundFile {
+    let pieces: Arc<[Piece]> = pieces.into_iter().collect();
+    let size = |piece: &Piece| if let Piece::File(file) = piece { file.size } else { 0 };
+    FoundFile { path, size: pieces.iter().map(size).sum(), is_regular: true, pieces: Some(pieces) }
 }
 
 /// The files of an OpenCode store: sessions, messages by session, parts by message.
@@ -207,21 +194,21 @@ impl Store {
     fn join(mut self) -> Vec<FoundFile> {
         let mut joined = Vec::new();
         for (id, messages) in std::mem::take(&mut self.messages) {
-            let text = |text: &str| Part::Text(text.to_owned());
+            let text = |text: &str| Piece::Text(text.to_owned());
             let (path, info) = if let Some(session) = self.sessions.remove(&id) {
-                (session.path.clone(), Part::File(session))
+                (session.path.clone(), Piece::File(session))
             } else {
                 let folder = messages.first().map(|message| above(&message.path, 1).to_path_buf());
-                (folder.unwrap_or_default(), Part::Text(format!("{{\"id\": \"{id}\"}}")))
+                (folder.unwrap_or_default(), Piece::Text(format!("{{\"id\": \"{id}\"}}")))
             };
             let mut all = vec![text("{\"info\": "), info, text(", \"messages\": [")];
             for (place, message) in messages.into_iter().enumerate() {
                 let parts = name(&message.path).strip_suffix(".json").and_then(|id| self.parts.remove(id));
                 all.push(text(if place == 0 { "{\"info\": " } else { ", {\"info\": " }));
-                all.extend([Part::File(message), text(", \"parts\": [")]);
+                all.extend([Piece::File(message), text(", \"parts\": [")]);
                 for (place, part) in parts.unwrap_or_default().into_iter().enumerate() {
                     all.extend((place > 0).then(|| text(", ")));
-                    all.push(Part::File(part));
+                    all.push(Piece::File(part));
                 }
                 all.push(text("]}"));
             }

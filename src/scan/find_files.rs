@@ -1,13 +1,12 @@
 //! Finds the files to read, in order.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::by_folder::ByFolder;
 use super::directory_runs::{self, Composed, Piece};
 use super::open::{is_input, open, open_at, pass};
 use super::record::{FileSummary, ScanEvent};
@@ -105,7 +104,7 @@ impl SharedHeader {
 }
 
 /// Facts about a file before it is opened.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(super) struct FoundFile {
     /// The path, with links unresolved.
     pub(super) path: PathBuf,
@@ -222,7 +221,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     }
     // Sorted already, unless one given path lies inside another.
     found.files.sort_by(|one, other| one.path.cmp(&other.path));
-    let mut headers = ByFolder::default();
+    let mut headers: HashMap<PathBuf, Option<Arc<SharedHeader>>> = HashMap::new();
     let mut companions = Companions::default();
     let mut sub_agents: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
     for (session, agent) in found.files.iter().filter_map(|file| sub_agent(&file.path)) {
@@ -231,7 +230,9 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
     let files = directory_runs::join(found.files)
         .into_iter()
         .map(|FoundFile { path, size, is_regular, pieces }| {
-            let header = path.parent().and_then(|folder| headers.of(folder, || header_of_runs(folder)));
+            let header = path.parent().and_then(|folder| {
+                headers.entry(folder.to_path_buf()).or_insert_with(|| header_of_runs(folder)).clone()
+            });
             let role = match header {
                 Some(header) => Role::RunOf(header),
                 None if is_header(&path) => Role::Header,

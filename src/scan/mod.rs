@@ -2,7 +2,6 @@
 //!
 //! [`Scanner`] runs detectors over every run and emits a [`TraceRecord`] for each, in source order.
 
-mod by_folder;
 mod directory_runs;
 mod find_files;
 mod metadata_table;

@@ -55,12 +55,9 @@ where
         let shared = RefCell::new(self);
         let hand_on = |positions: u64| shared.borrow_mut().hand_on(positions);
         let mut sink = sink.handing_on(&hand_on);
-        if cut {
-            let mut cutter = Cutter { part: &shared };
-            read_or_cut(window, &context, options, &mut sink, Some(&mut cutter))
-        } else {
-            read_or_cut(window, &context, options, &mut sink, None)
-        }
+        let mut pieces = &shared;
+        let pieces: Option<&mut dyn Pieces> = if cut { Some(&mut pieces) } else { None };
+        read_or_cut(window, &context, options, &mut sink, pieces)
     }
 
     /// Emits everything read so far. `positions` is a lower bound on the positions since the last piece.
@@ -124,11 +121,7 @@ where
 }
 
 /// Queues the pieces of a file for free threads.
-struct Cutter<'c, 'p, 'w, 's, T, M, F, P> {
-    part: &'c RefCell<&'p mut Part<'w, 's, T, M, F, P>>,
-}
-
-impl<T, M, F, P> Pieces for Cutter<'_, '_, '_, '_, T, M, F, P>
+impl<T, M, F, P> Pieces for &RefCell<&mut Part<'_, '_, T, M, F, P>>
 where
     T: Send,
     M: Fn(TraceRecord) -> T + Sync,
@@ -136,14 +129,14 @@ where
     P: Fn(Progress) + Sync,
 {
     fn bytes(&self) -> usize {
-        self.part.borrow().work.scanner.options.piece_bytes
+        self.borrow().work.scanner.options.piece_bytes
     }
 
     fn buffer(&mut self) -> Vec<u8> {
-        self.part.borrow().work.take_buffer()
+        self.borrow().work.take_buffer()
     }
 
     fn piece(&mut self, piece: Piece, positions: u64) {
-        self.part.borrow_mut().cut(piece, positions);
+        self.borrow_mut().cut(piece, positions);
     }
 }

@@ -186,7 +186,6 @@ impl FileSummary {
         }
     }
 
-    /// Returns true if there were documents of several formats.
     pub(crate) fn is_mixed(&self) -> bool {
         self.is_mixed
     }
@@ -208,7 +207,6 @@ impl FileSummary {
         (self.wants_document && is_unread).then(no_document)
     }
 
-    /// Adds the summary of another part of the file.
     pub(super) fn add(&mut self, reading: &ReadSummary) {
         self.wants_document |= reading.wants_document;
         let differs = self.format.zip(reading.format).is_some_and(|(one, other)| one != other);

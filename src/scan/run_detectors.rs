@@ -26,7 +26,18 @@ pub(super) type Kept = Vec<Result<TraceRecord>>;
 
 /// Runs the detectors over one run after another, and keeps records and errors.
 pub(super) struct Sink<'s> {
-    folding: Folding<'s>,
+    scanner: &'s Scanner,
+    file: Arc<Path>,
+    companion: Option<Arc<Companion>>,
+    position: u64,
+    actions: u64,
+    errors: u64,
+    /// Reused for each run in turn.
+    monitor: Option<Monitor>,
+    fingerprint: Option<FingerprintBuilder>,
+    digest: Option<Digest>,
+    /// The index of each step and the addresses of its texts in memory, if places are requested.
+    addresses: Vec<(u64, [usize; 3])>,
     pub(super) kept: Rc<RefCell<Kept>>,
     /// Emits the kept items when a batch is full; `None` keeps everything. The argument is a lower bound on the
     /// number of positions assigned to runs, readable or not, since the last piece.
@@ -34,8 +45,21 @@ pub(super) struct Sink<'s> {
 }
 
 impl<'s> Sink<'s> {
-    pub(super) fn new(scanner: &'s Scanner, path: &Arc<Path>, companion: Option<&Arc<Companion>>) -> Self {
-        Self { folding: Folding::new(scanner, path, companion), kept: Rc::default(), hand_on: None }
+    pub(super) fn new(scanner: &'s Scanner, file: &Arc<Path>, companion: Option<&Arc<Companion>>) -> Self {
+        Self {
+            scanner,
+            file: Arc::clone(file),
+            companion: companion.cloned(),
+            position: 0,
+            actions: 0,
+            errors: 0,
+            monitor: None,
+            fingerprint: None,
+            digest: None,
+            addresses: Vec::new(),
+            kept: Rc::default(),
+            hand_on: None,
+        }
     }
 
     /// Sets the function that emits full batches.
@@ -56,66 +80,6 @@ impl<'s> Sink<'s> {
 }
 
 impl StepSink for Sink<'_> {
-    fn begin(&mut self, position: u64, routing: &RouteStatus) {
-        self.folding.begin(position, routing);
-    }
-
-    fn step(&mut self, step: &Step<'_>) {
-        self.folding.step(step);
-    }
-
-    fn end(&mut self, ending: RunSummary) {
-        self.end_of(ending, &RunSource::default());
-    }
-
-    fn end_of(&mut self, ending: RunSummary, source: &RunSource<'_>) {
-        self.folding.end(ending, source, &mut self.kept.borrow_mut());
-        self.hand_on_much(self.folding.position + 1);
-    }
-
-    fn abandon(&mut self) {
-        self.folding.abandon();
-    }
-
-    fn error(&mut self, error: Error) -> Option<Error> {
-        self.kept.borrow_mut().push(Err(error));
-        self.hand_on_much(0);
-        None
-    }
-}
-
-/// The state of all folds over the current run.
-struct Folding<'s> {
-    scanner: &'s Scanner,
-    file: Arc<Path>,
-    companion: Option<Arc<Companion>>,
-    position: u64,
-    actions: u64,
-    errors: u64,
-    /// Reused for each run in turn.
-    monitor: Option<Monitor>,
-    fingerprint: Option<FingerprintBuilder>,
-    digest: Option<Digest>,
-    /// The index of each step and the addresses of its texts in memory, if places are requested.
-    addresses: Vec<(u64, [usize; 3])>,
-}
-
-impl<'s> Folding<'s> {
-    fn new(scanner: &'s Scanner, file: &Arc<Path>, companion: Option<&Arc<Companion>>) -> Self {
-        Self {
-            scanner,
-            file: Arc::clone(file),
-            companion: companion.cloned(),
-            position: 0,
-            actions: 0,
-            errors: 0,
-            monitor: None,
-            fingerprint: None,
-            digest: None,
-            addresses: Vec::new(),
-        }
-    }
-
     fn begin(&mut self, position: u64, routing: &RouteStatus) {
         self.position = position;
         (self.actions, self.errors) = (0, 0);
@@ -147,7 +111,11 @@ impl<'s> Folding<'s> {
         }
     }
 
-    fn end(&mut self, mut ending: RunSummary, source: &RunSource<'_>, kept: &mut Kept) {
+    fn end(&mut self, ending: RunSummary) {
+        self.end_of(ending, &RunSource::default());
+    }
+
+    fn end_of(&mut self, mut ending: RunSummary, source: &RunSource<'_>) {
         if let Some(companion) = &self.companion {
             companion.complete(&mut ending);
         }
@@ -171,7 +139,7 @@ impl<'s> Folding<'s> {
                     .extend(addresses.and_then(|(step, addresses)| Some((*step, source.place(*addresses)?))));
             }
         }
-        kept.push(Ok(TraceRecord {
+        let record = TraceRecord {
             places,
             file: Arc::clone(&self.file),
             format,
@@ -186,10 +154,18 @@ impl<'s> Folding<'s> {
             verdicts,
             digest: self.digest.take(),
             fingerprint: self.fingerprint.take().map(FingerprintBuilder::finish),
-        }));
+        };
+        self.kept.borrow_mut().push(Ok(record));
+        self.hand_on_much(self.position + 1);
     }
 
     fn abandon(&mut self) {
         self.fingerprint = None;
+    }
+
+    fn error(&mut self, error: Error) -> Option<Error> {
+        self.kept.borrow_mut().push(Err(error));
+        self.hand_on_much(0);
+        None
     }
 }

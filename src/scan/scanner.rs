@@ -15,10 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::{Format, InputContext, ReadOptions, Window, read_window};
 use crate::trace::Metadata;
 
-/// The maximum number of threads.
 const MOST_THREADS: usize = 1024;
 
-/// The maximum of [`ScanOptions::piece_bytes`].
 const MOST_PIECE_BYTES: usize = 1 << 30;
 
 /// Options of a scan. Fields may be added: write `..ScanOptions::default()` after those that you set.

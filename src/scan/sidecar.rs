@@ -1,11 +1,11 @@
 //! Sidecar files of runs: the reward, the task and the exception of a trial.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::by_folder::ByFolder;
 use crate::read::{ReadSummary, trial_reward};
 use crate::trace::RunSummary;
 
@@ -14,14 +14,14 @@ const MOST_BYTES: u64 = 4 << 20;
 
 /// The sidecar files of a corpus, read once per directory.
 #[derive(Debug, Default)]
-pub(super) struct Companions(ByFolder<Arc<Companion>>);
+pub(super) struct Companions(HashMap<PathBuf, Arc<Companion>>);
 
 impl Companions {
     pub(super) fn of(&mut self, run: &Arc<Path>) -> Arc<Companion> {
         let new = || Arc::new(Companion::of(Arc::clone(run)));
         // A file that may itself be a sidecar gets a lookup of its own, which excludes that file.
         match run.parent().filter(|_| !trial_reward::is_place(run)) {
-            Some(folder) => self.0.of(folder, new),
+            Some(folder) => Arc::clone(self.0.entry(folder.to_path_buf()).or_insert_with(new)),
             None => new(),
         }
     }

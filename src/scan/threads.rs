@@ -26,7 +26,6 @@ const MOST_AHEAD: usize = 4;
 /// Maximum number of piece buffers kept for reuse, per thread. Fresh memory is slower, as the system clears it.
 const BUFFERS_KEPT: usize = 4;
 
-/// A piece of a file that waits for a thread.
 pub(super) struct Job {
     pub(super) key: Key,
     pub(super) piece: Piece,
@@ -191,11 +190,7 @@ where
             return part.end(reading);
         }
         let reading = match self.open(source, buffer) {
-            Ok(Opened::Held(bytes)) => part.read(&mut Window::over_slice(bytes), sink),
-            Ok(Opened::Stream(input)) => {
-                let limit = self.scanner.options.read.most_held;
-                part.read(&mut Window::over_stream(input, limit), sink)
-            }
+            Ok(mut window) => part.read(&mut window, sink),
             Err(error) => {
                 let mut reading = ReadSummary::default();
                 reading.fail(error, &mut sink);
@@ -206,16 +201,16 @@ where
     }
 
     /// Reads a small uncompressed file into the buffer. Opens any other as a stream.
-    fn open<'b>(&self, source: &SourceFile, buffer: &'b mut Vec<u8>) -> Result<Opened<'b>> {
+    fn open<'b>(&self, source: &SourceFile, buffer: &'b mut Vec<u8>) -> Result<Window<'b>> {
         let mut input = source.open()?;
         let small = source.is_regular
             && source.size <= self.scanner.options.whole_file_limit
             && Compression::of(&source.path) == Compression::None;
         if !small {
-            return Ok(Opened::Stream(input));
+            return Ok(Window::over_stream(input, self.scanner.options.read.most_held));
         }
         let size = usize::try_from(source.size).unwrap_or(0);
-        Ok(Opened::Held(read_all(&mut *input, size, buffer)?))
+        Ok(Window::over_slice(read_all(&mut *input, size, buffer)?))
     }
 
     /// Returns the number of positions in the file before this batch, and reads other pieces until it is
@@ -283,12 +278,6 @@ where
         };
         kept.drain(..).map(finish).collect()
     }
-}
-
-/// An opened file.
-enum Opened<'b> {
-    Held(&'b [u8]),
-    Stream(Box<dyn Read>),
 }
 
 /// Reads a whole input into the start of a buffer. `size` is the size found earlier: asking the system again

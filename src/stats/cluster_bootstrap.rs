@@ -224,7 +224,6 @@ fn acceleration(jackknife: &[f64]) -> Option<f64> {
     a.is_finite().then_some(a)
 }
 
-/// Returns the tail probability of the widened interval.
 fn widened_tail(confidence: f64, clusters: usize) -> f64 {
     let k = float(clusters as u64);
     normal_cdf(-(k / (k - 1.0)).sqrt() * t_quantile(confidence, k - 1.0))

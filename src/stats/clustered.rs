@@ -44,7 +44,6 @@ pub struct ClusteredPearson {
 /// The sums of a correlation: n, Σx, Σy, Σx², Σy², Σxy.
 pub(super) type PairSums = [f64; 6];
 
-/// Adds one pair to the sums.
 fn push(sums: &mut PairSums, x: f64, y: f64) {
     add(sums, &[1.0, x, y, x * x, y * y, x * y], 1.0);
 }

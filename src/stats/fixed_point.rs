@@ -40,10 +40,8 @@ impl Fixed {
 #[serde(transparent)]
 pub(super) struct Units<const BITS: u32>(i128);
 
-/// A sum of values.
 pub(super) type Sum = Units<VALUE_BITS>;
 
-/// A sum of products.
 pub(super) type ProductSum = Units<PRODUCT_BITS>;
 
 impl<const BITS: u32> Units<BITS> {

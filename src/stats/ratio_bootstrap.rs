@@ -10,13 +10,17 @@
 
 use super::interval::Interval;
 use super::quantile::without_tails;
-use super::rng::SplitMix;
+use super::rng::split_mix_64;
 
-/// Returns an endless iterator over resamples: the sums of `pairs.len()` pairs drawn with replacement.
+/// Returns an endless iterator over resamples: the sums of `pairs.len()` pairs drawn with replacement. A draw is the
+/// high half of 64 random bits times the number of pairs; its bias is below that number/2^64.
 pub(crate) fn resampled_sums(pairs: &[(f64, f64)], seed: u64) -> impl Iterator<Item = (f64, f64)> {
-    let mut rng = SplitMix::new(seed);
+    let mut counter = seed;
     std::iter::repeat_with(move || {
-        let drawn = (0..pairs.len()).filter_map(|_| rng.pick(pairs));
+        let drawn = (0..pairs.len()).filter_map(|_| {
+            let product = u128::from(split_mix_64(&mut counter)) * pairs.len() as u128;
+            pairs.get(usize::try_from(product >> 64).ok()?)
+        });
         drawn.fold((0.0, 0.0), |sums, pair| (sums.0 + pair.0, sums.1 + pair.1))
     })
 }

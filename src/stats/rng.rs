@@ -70,28 +70,8 @@ impl Rng {
     }
 }
 
-/// `SplitMix64` by itself, for the bootstraps of the benchmarks. Its draw is the high half of 64 random bits
-/// times the bound; the bias is below bound/2^64.
-#[derive(Debug, Clone)]
-pub(crate) struct SplitMix {
-    counter: u64,
-}
-
-impl SplitMix {
-    /// Creates the generator for `seed`.
-    pub(crate) fn new(seed: u64) -> Self {
-        Self { counter: seed }
-    }
-
-    /// Returns a random item, or `None` if there are none.
-    pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        let product = u128::from(split_mix_64(&mut self.counter)) * items.len() as u128;
-        items.get(usize::try_from(product >> 64).ok()?)
-    }
-}
-
 /// Advances `SplitMix64` by one step and returns its output.
-fn split_mix_64(counter: &mut u64) -> u64 {
+pub(super) fn split_mix_64(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *counter;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

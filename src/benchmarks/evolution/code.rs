@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::text::{first_word, norm};
-use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome};
+use super::{EvolutionCase, EvolutionStep, Exclusion};
 use crate::stats::float;
 
 /// Length of a window of the original episode, in steps.
@@ -14,28 +14,25 @@ const REVISITED: f64 = 0.6;
 /// Cosine similarity of action counts at or above which a failure counts as repeated.
 const ALIKE: f64 = 0.5;
 
-/// Returns the outcome according to the scorer that the published analyses used.
-pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
+/// Decides by the scorer that the published analyses used.
+pub(super) fn avoided(case: &EvolutionCase) -> Result<bool, Exclusion> {
     let failing = failing(case)?;
-    let avoided = match (case.task.as_str(), case.target.class()) {
-        ("bundled_web_shopping", _) => other_product(case, failing)?,
-        (_, "operation") => other_result(case, failing)?,
-        ("alfworld", _) => more_progress(case)?,
-        _ => elsewhere(case, failing)?,
-    };
-    Ok(Outcome { avoided, repeats: None })
+    match (case.task.as_str(), case.target.class()) {
+        ("bundled_web_shopping", _) => other_product(case, failing),
+        (_, "operation") => other_result(case, failing),
+        ("alfworld", _) => more_progress(case),
+        _ => elsewhere(case, failing),
+    }
 }
 
-/// Returns the outcome according to the older scorer, which compares action counts unless the class is operation.
-pub(super) fn cosine_outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
+/// Decides by the older scorer, which compares action counts unless the class is operation.
+pub(super) fn avoided_by_cosine(case: &EvolutionCase) -> Result<bool, Exclusion> {
     let failing = failing(case)?;
-    let avoided = if case.target.class() == "operation" {
-        other_result(case, failing)?
-    } else {
-        let then = case.original.get(failing.0..=failing.1).unwrap_or_default();
-        cosine(&action_counts(then), &action_counts(&case.post)) < ALIKE
-    };
-    Ok(Outcome { avoided, repeats: None })
+    if case.target.class() == "operation" {
+        return other_result(case, failing);
+    }
+    let then = case.original.get(failing.0..=failing.1).unwrap_or_default();
+    Ok(cosine(&action_counts(then), &action_counts(&case.post)) < ALIKE)
 }
 
 /// Returns the first and last positions of the failure in the original episode. Like the public code, it
@@ -200,7 +197,6 @@ fn action_counts(steps: &[EvolutionStep]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Returns the cosine of two vectors of counts; 0 if either is empty.
 fn cosine(left: &BTreeMap<String, u64>, right: &BTreeMap<String, u64>) -> f64 {
     let product: u64 = left.iter().map(|(action, count)| count * right.get(action).unwrap_or(&0)).sum();
     let square = |counts: &BTreeMap<String, u64>| float(counts.values().map(|count| count * count).sum());

@@ -8,7 +8,6 @@ use serde::{Serialize, Serializer};
 use super::{CaseAnswer, Evolution, EvolutionCase, Exclusion};
 use crate::stats::{Interval, float, grouped, mean, ratio, ratio_bootstrap, wilson};
 
-/// A case and its answer.
 pub(super) type Row<'c> = (&'c EvolutionCase, &'c CaseAnswer);
 
 /// Failure avoidance, repeats and score over a group of test cases.
@@ -99,13 +98,6 @@ impl EvolutionGroup {
     }
 }
 
-/// The avoidance and repeats of cases that are drawn together, each as a sum and a count.
-#[derive(Default)]
-struct Shares {
-    avoided: (f64, f64),
-    repeats: (f64, f64),
-}
-
 /// Groups the cases by `key` and returns the figures of each group; cases without a key are ignored.
 pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
@@ -176,28 +168,27 @@ impl Evolution {
         resamples: u32,
         seed: u64,
     ) -> EvolutionIntervals {
-        let mut clusters: BTreeMap<(bool, &str), Shares> = BTreeMap::new();
+        // The avoidance and the repeats of cases that are drawn together, each as a sum and a count.
+        let mut clusters: BTreeMap<(bool, &str), [(f64, f64); 2]> = BTreeMap::new();
         let (mut avoided, mut included) = (0, 0);
         for (case, answer) in cases.iter().zip(&self.cases).filter(|(case, _)| chosen(case)) {
             let Some(was_avoided) = answer.avoided else { continue };
             included += 1;
             avoided += u64::from(was_avoided);
             let cluster = case.signal.as_deref().map_or((false, case.id.as_str()), |signal| (true, signal));
-            let shares = clusters.entry(cluster).or_default();
-            shares.avoided.0 += f64::from(u8::from(was_avoided));
-            shares.avoided.1 += 1.0;
+            let [avoidance, recurrence] = clusters.entry(cluster).or_default();
+            *avoidance = (avoidance.0 + f64::from(u8::from(was_avoided)), avoidance.1 + 1.0);
             if let Some(repeats) = answer.repeats {
-                shares.repeats.0 += float(repeats);
-                shares.repeats.1 += 1.0;
+                *recurrence = (recurrence.0 + float(repeats), recurrence.1 + 1.0);
             }
         }
-        let bootstrap = |which: fn(&Shares) -> (f64, f64)| {
+        let bootstrap = |which: fn(&[(f64, f64); 2]) -> (f64, f64)| {
             ratio_bootstrap(&clusters.values().map(which).collect::<Vec<_>>(), resamples, seed)
         };
         EvolutionIntervals {
             far_wilson: wilson(avoided, included, 0.95).ok(),
-            far: bootstrap(|shares| shares.avoided),
-            frc: bootstrap(|shares| shares.repeats),
+            far: bootstrap(|[avoidance, _]| *avoidance),
+            frc: bootstrap(|[_, recurrence]| *recurrence),
         }
     }
 }

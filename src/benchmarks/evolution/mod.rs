@@ -162,13 +162,6 @@ pub struct CaseAnswer {
     pub excluded: Option<Exclusion>,
 }
 
-/// Whether a failure was avoided, and how often it recurred, if counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Outcome {
-    avoided: bool,
-    repeats: Option<u64>,
-}
-
 /// Failure avoidance in each test case and by group; see [`evolve`].
 ///
 /// Cases without a value for a grouping, such as a framework, are missing from it.
@@ -217,17 +210,15 @@ impl EvolutionCase {
     /// Decides by this rule whether the failure was avoided.
     #[must_use]
     pub fn answer(&self, scorer: EvolutionScorer) -> CaseAnswer {
-        let outcome = match scorer {
-            EvolutionScorer::Paper => paper::outcome(self),
-            EvolutionScorer::Code => code::outcome(self),
-            EvolutionScorer::Cosine => code::cosine_outcome(self),
+        let (avoided, repeats) = match scorer {
+            EvolutionScorer::Paper => {
+                let repeats = paper::repeats(self);
+                (repeats.map(|repeats| repeats == 0), repeats.ok())
+            }
+            EvolutionScorer::Code => (code::avoided(self), None),
+            EvolutionScorer::Cosine => (code::avoided_by_cosine(self), None),
         };
-        CaseAnswer {
-            id: self.id.clone(),
-            avoided: outcome.ok().map(|outcome| outcome.avoided),
-            repeats: outcome.ok().and_then(|outcome| outcome.repeats),
-            excluded: outcome.err(),
-        }
+        CaseAnswer { id: self.id.clone(), avoided: avoided.ok(), repeats, excluded: avoided.err() }
     }
 
     /// Returns the new run's share of the maximum score; `None` if a score is missing or the maximum is 0.

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::text::norm;
-use super::{EvolutionCase, EvolutionStep, Exclusion, Outcome, Timing};
+use super::{EvolutionCase, EvolutionStep, Exclusion, Timing};
 
-/// Returns whether the failure was avoided, and how often it recurred.
+/// Returns how often the failure recurred; it was avoided if it never did.
 ///
 /// A failure of class system or operation recurs in each new step that has the result of a failing step. A
 /// failure of class strategy recurs in each window of new steps that sees at least half of the
 /// failure's distinct observations. Windows are as long as the failure and do not overlap.
-pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
+pub(super) fn repeats(case: &EvolutionCase) -> Result<u64, Exclusion> {
     let class = case.target.class();
     if !["system", "strategy", "operation"].contains(&class) {
         return Err(Exclusion::UnknownClass);
@@ -22,26 +22,19 @@ pub(super) fn outcome(case: &EvolutionCase) -> Result<Outcome, Exclusion> {
     if !case.original.iter().any(failing) {
         return Err(Exclusion::RangeOutsideEpisode);
     }
-    let repeats = if class == "strategy" {
+    if class == "strategy" {
         let region: BTreeSet<String> =
             case.original.iter().filter(|step| failing(step)).map(|step| norm(step.obs.as_deref())).collect();
-        revisits(&region, &case.post, length(case))
-    } else {
-        let brought = produced(&case.original, case.original_obs, case.original_final_obs.as_deref());
-        let feared: BTreeSet<String> = case
-            .original
-            .iter()
-            .zip(brought)
-            .filter(|(step, _)| failing(step))
-            .filter_map(|(_, obs)| obs)
-            .collect();
-        if feared.is_empty() {
-            return Err(Exclusion::NoProducedObservation);
-        }
-        let brought = produced(&case.post, case.post_obs, case.post_final_obs.as_deref());
-        brought.into_iter().flatten().filter(|obs| feared.contains(obs)).count() as u64
-    };
-    Ok(Outcome { avoided: repeats == 0, repeats: Some(repeats) })
+        return Ok(revisits(&region, &case.post, length(case)));
+    }
+    let brought = produced(&case.original, case.original_obs, case.original_final_obs.as_deref());
+    let steps = case.original.iter().zip(brought).filter(|(step, _)| failing(step));
+    let feared: BTreeSet<String> = steps.filter_map(|(_, obs)| obs).collect();
+    if feared.is_empty() {
+        return Err(Exclusion::NoProducedObservation);
+    }
+    let brought = produced(&case.post, case.post_obs, case.post_final_obs.as_deref());
+    Ok(brought.into_iter().flatten().filter(|obs| feared.contains(obs)).count() as u64)
 }
 
 /// Returns the normalized result of each action; `None` for a last action whose result is unknown.
@@ -129,27 +122,23 @@ mod tests {
             ([1, 3], 8, vec!["o1", "o2", "o3"], 1),
             ([1, 9], 20, vec![" O1 ", "o2", "o3", "o4", "o5"], 1),
         ] {
-            let found = outcome(&case("strategy/loop", range, original, &post)).unwrap();
-            assert_eq!(
-                found,
-                Outcome { avoided: repeats == 0, repeats: Some(repeats) },
-                "{range:?} {post:?}"
-            );
+            let case = case("strategy/loop", range, original, &post);
+            assert_eq!(super::repeats(&case), Ok(repeats), "{range:?} {post:?}");
         }
     }
 
     #[test]
     fn an_operation_returns_when_it_brings_the_same() {
         let mut failed = case("operation/decision_error", [3, 3], 4, &["o2", "x"]);
-        assert_eq!(outcome(&failed), Err(Exclusion::NoProducedObservation));
+        assert_eq!(repeats(&failed), Err(Exclusion::NoProducedObservation));
         failed.original_final_obs = Some(" The END ".to_owned());
-        assert_eq!(outcome(&failed), Ok(Outcome { avoided: true, repeats: Some(0) }));
+        assert_eq!(repeats(&failed), Ok(0));
         failed.post_final_obs = Some("the end".to_owned());
-        assert_eq!(outcome(&failed), Ok(Outcome { avoided: false, repeats: Some(1) }));
+        assert_eq!(repeats(&failed), Ok(1));
         failed.original_obs = Timing::After;
         failed.post = steps(2, ["o3", "o3"]);
         failed.post_obs = Timing::After;
-        assert_eq!(outcome(&failed), Ok(Outcome { avoided: false, repeats: Some(2) }));
+        assert_eq!(repeats(&failed), Ok(2));
     }
 
     #[test]
@@ -160,10 +149,10 @@ mod tests {
             ("strategy/loop", [30, 40], vec!["x"], Exclusion::RangeOutsideEpisode),
             ("strategy/loop", [-5, -1], vec!["x"], Exclusion::RangeOutsideEpisode),
         ] {
-            assert_eq!(outcome(&case(mode, range, 20, &post)), Err(why));
+            assert_eq!(repeats(&case(mode, range, 20, &post)), Err(why));
         }
         let huge = case("strategy/loop", [i64::MIN + 1, i64::MAX], 20, &["o1"]);
-        assert_eq!(outcome(&huge), Ok(Outcome { avoided: true, repeats: Some(0) }));
+        assert_eq!(repeats(&huge), Ok(0));
     }
 
     /// Counts like [`revisits`], but looks at each window anew.
@@ -193,7 +182,7 @@ mod tests {
             let case = case("strategy/loop", [a, a + more], 12, &post);
             let region = (a..=a + more).map(|step| format!("o{step}")).collect();
             let repeats = naive(&region, &case.post, length(&case));
-            prop_assert_eq!(outcome(&case), Ok(Outcome { avoided: repeats == 0, repeats: Some(repeats) }));
+            prop_assert_eq!(super::repeats(&case), Ok(repeats));
         }
     }
 }

@@ -7,7 +7,6 @@ use super::{ModeEpisode, ModeFinding, ModeRules, ModeStep, ModeVerdict};
 const MODE: &str = "system/format";
 /// An action, or by the public code a line of it, with at least this many characters is too long for a command.
 const LONG: usize = 120;
-/// Openings of refusals.
 const REFUSALS: [&str; 4] = ["sorry", "i can't", "i cannot", "as an ai"];
 /// Phrases with which games answer actions that they cannot parse.
 const PARSER_PHRASES: [&str; 3] = [

@@ -21,7 +21,6 @@ pub(super) fn verdicts(episode: &ModeEpisode, definition: Definition) -> (ModeVe
     (ModeVerdict::of(perception), ModeVerdict::of(decision))
 }
 
-/// Returns the first input that the episode lacks, if any.
 fn missing(episode: &ModeEpisode, definition: Definition) -> Option<&'static str> {
     let steps = &episode.trajectory;
     if episode.milestones.is_empty() {
@@ -43,7 +42,6 @@ fn missing(episode: &ModeEpisode, definition: Definition) -> Option<&'static str
     steps.iter().all(|step| room(&step.obs).is_none()).then_some("no room headings")
 }
 
-/// How an action relates to that of a milestone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Attempt {
     /// The same action, or the same direction.
@@ -53,7 +51,6 @@ enum Attempt {
     None,
 }
 
-/// The parsed action of a milestone.
 struct Wanted {
     action: String,
     direction: Option<&'static str>,

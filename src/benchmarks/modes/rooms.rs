@@ -53,7 +53,6 @@ fn is_title(line: &str) -> bool {
         && line.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, ' ' | '\'' | '-'))
 }
 
-/// Returns the direction that a word names.
 fn direction(word: &str) -> Option<Direction> {
     DIRECTIONS.into_iter().find(|(name, short)| *name == word || *short == word).map(|(name, _)| name)
 }
@@ -67,35 +66,11 @@ pub(super) fn direction_of_action(action: &str) -> Option<Direction> {
     })
 }
 
-/// A piece of an observation.
-#[derive(Debug, Clone, PartialEq)]
-enum Token {
-    /// A word, lower-cased.
-    Word(String),
-    Comma,
-    /// A full stop or the end of a line.
-    End,
-    Other,
-}
+/// The token for a full stop or the end of a line.
+const END: &str = ".";
 
-impl Token {
-    fn word(&self) -> Option<&str> {
-        match self {
-            Self::Word(word) => Some(word),
-            _ => None,
-        }
-    }
-
-    fn is(&self, words: &[&str]) -> bool {
-        self.word().is_some_and(|word| words.contains(&word))
-    }
-
-    fn direction(&self) -> Option<Direction> {
-        self.word().and_then(direction)
-    }
-}
-
-fn tokens(obs: &str) -> Vec<Token> {
+/// Splits an observation into words, lower-cased, and marks: [`END`], commas, and an empty token for any other.
+fn tokens(obs: &str) -> Vec<String> {
     let mut tokens = Vec::new();
     let mut word = String::new();
     for c in obs.chars() {
@@ -104,22 +79,19 @@ fn tokens(obs: &str) -> Vec<Token> {
             continue;
         }
         if !word.is_empty() {
-            tokens.push(Token::Word(std::mem::take(&mut word)));
+            tokens.push(std::mem::take(&mut word));
         }
         match c {
-            '.' | '\n' => tokens.push(Token::End),
-            ',' => tokens.push(Token::Comma),
+            '.' | '\n' => tokens.push(END.to_owned()),
+            ',' => tokens.push(",".to_owned()),
             c if c.is_whitespace() => {}
-            _ => tokens.push(Token::Other),
+            _ => tokens.push(String::new()),
         }
     }
-    if !word.is_empty() {
-        tokens.push(Token::Word(word));
-    }
+    tokens.extend((!word.is_empty()).then_some(word));
     tokens
 }
 
-/// Returns the exits that an observation names.
 pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
     let tokens = tokens(obs);
     let mut exits = BTreeSet::new();
@@ -128,14 +100,14 @@ pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
     let mut announced = false;
     while let Some((token, after)) = rest.split_first() {
         if announced {
-            exits.extend(token.direction());
+            exits.extend(direction(token));
         }
         announced =
-            *token != Token::End && (announced || token.is(&["exit", "exits"]) || announces_ways(rest));
-        if token.is(&["go"]) {
+            token != END && (announced || token == "exit" || token == "exits" || announces_ways(rest));
+        if token == "go" {
             exits.extend(listed(after));
         }
-        if token.word().is_some_and(is_way) {
+        if is_way(token) {
             exits.extend(led_to(after));
         }
         rest = after;
@@ -144,20 +116,17 @@ pub(super) fn exits(obs: &str) -> BTreeSet<Direction> {
 }
 
 /// Returns true if a text begins with "you can go" or "you can also go".
-fn announces_ways(tokens: &[Token]) -> bool {
-    let begins = |words: &[&str]| {
-        tokens.len() >= words.len() && tokens.iter().zip(words).all(|(token, word)| token.is(&[word]))
-    };
+fn announces_ways(tokens: &[String]) -> bool {
+    let begins = |words: &[&str]| tokens.get(..words.len()).is_some_and(|begin| begin == words);
     begins(&["you", "can", "go"]) || begins(&["you", "can", "also", "go"])
 }
 
 /// Returns the directions at the start of a text, in a list with commas and "or".
-fn listed(tokens: &[Token]) -> impl Iterator<Item = Direction> {
-    let joint = |token: &Token| *token == Token::Comma || token.is(&["or"]);
+fn listed(tokens: &[String]) -> impl Iterator<Item = Direction> {
     tokens
         .iter()
-        .take_while(move |token| token.direction().is_some() || joint(token))
-        .filter_map(Token::direction)
+        .take_while(|token| direction(token).is_some() || *token == "," || *token == "or")
+        .filter_map(|token| direction(token))
 }
 
 fn is_way(word: &str) -> bool {
@@ -167,27 +136,26 @@ fn is_way(word: &str) -> bool {
 
 /// Returns the direction of an exit, given the text after its name: "leads north", "leading to the north",
 /// "to the north".
-fn led_to(tokens: &[Token]) -> Option<Direction> {
+fn led_to(tokens: &[String]) -> Option<Direction> {
     const LEADS: [&str; 4] = ["lead", "leads", "leading", "led"];
     towards(tokens).or_else(|| {
-        let sentence = tokens.iter().take_while(|token| **token != Token::End);
+        let sentence = tokens.iter().take_while(|token| *token != END);
         // If another exit comes first, the verb belongs to it.
-        let leads = sentence
-            .take_while(|token| !token.word().is_some_and(is_way))
-            .position(|token| token.is(&LEADS))?;
+        let leads =
+            sentence.take_while(|token| !is_way(token)).position(|token| LEADS.contains(&token.as_str()))?;
         let after = tokens.get(leads + 1..)?;
         (0..=2).find_map(|adverbs| {
             let after = after.get(adverbs..)?;
-            after.first()?.direction().or_else(|| towards(after))
+            direction(after.first()?).or_else(|| towards(after))
         })
     })
 }
 
 /// Returns the direction after "to" or "to the" at the start of a text.
-fn towards(tokens: &[Token]) -> Option<Direction> {
+fn towards(tokens: &[String]) -> Option<Direction> {
     match tokens {
-        [to, the, direction, ..] if to.is(&["to"]) && the.is(&["the"]) => direction.direction(),
-        [to, direction, ..] if to.is(&["to"]) => direction.direction(),
+        [to, the, way, ..] if to == "to" && the == "the" => direction(way),
+        [to, way, ..] if to == "to" => direction(way),
         _ => None,
     }
 }

@@ -9,7 +9,6 @@ use super::super::Definition;
 use super::rooms::{Direction, direction_of_action, exits};
 use super::{ModeEpisode, ModeFinding, ModeVerdict};
 
-/// Facts about one room.
 struct Visited<'e> {
     /// Its name as first seen.
     name: &'e str,

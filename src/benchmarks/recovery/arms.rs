@@ -97,7 +97,6 @@ pub struct Arm {
     pub bootstrap95: Option<Interval>,
 }
 
-/// Returns the share of a task's trials that are resolved.
 pub(super) fn share(trials: &[&ComparedTrial]) -> f64 {
     float(trials.iter().filter(|trial| trial.counts()).count() as u64) / float(trials.len() as u64)
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Number, Value};
 
-use super::trajectory::{Recorded, Reply, Trajectory, WrittenCommand, written_commands};
+use super::trajectory::{Recorded, Reply, Trajectory, written_commands};
 use crate::error::Result;
 use crate::names::named;
 
@@ -128,7 +128,7 @@ fn of_trajectory(trajectory: &Trajectory, mode: ReplayMode) -> Replay {
         }
         let number = step.step_id.unwrap_or(place);
         if step.tool_calls.is_empty() {
-            let timeout = |command: &WrittenCommand| match command.duration {
+            let timeout = |command: &Value| match command.get("duration").and_then(Value::as_f64) {
                 Some(duration) if own => waiting(duration),
                 _ => WRITTEN_TIMEOUT.into(),
             };
@@ -149,18 +149,15 @@ fn of_replies(replies: &[Reply]) -> Replay {
 }
 
 /// Returns the commands that a model wrote as JSON; `timeout` gives the timeout of those that have none.
-fn of_text(
-    step: i64,
-    text: &str,
-    via: Via,
-    timeout: impl Fn(&WrittenCommand) -> Number,
-) -> Vec<ReplayCommand> {
+fn of_text(step: i64, text: &str, via: Via, timeout: impl Fn(&Value) -> Number) -> Vec<ReplayCommand> {
     let written = written_commands(text).into_iter().enumerate();
     written
         .filter_map(|(call, command)| {
-            let wait = command.timeout.clone().unwrap_or_else(|| timeout(&command));
-            let keystrokes = command.keystrokes.filter(|keys| !keys.is_empty())?;
-            Some(ReplayCommand::new(step, call, keystrokes, wait, via))
+            let wait = command.get("timeout_sec").and_then(Value::as_number).cloned();
+            let wait = wait.unwrap_or_else(|| timeout(&command));
+            let keystrokes =
+                command.get("keystrokes").and_then(Value::as_str).filter(|keys| !keys.is_empty())?;
+            Some(ReplayCommand::new(step, call, keystrokes.to_owned(), wait, via))
         })
         .collect()
 }
@@ -183,7 +180,6 @@ fn of_call(step: i64, call: usize, arguments: &Map<String, Value>, own: bool) ->
     Some(ReplayCommand::new(step, call, line, waiting(CALL_DURATION), Via::Command))
 }
 
-/// Returns the command line in an argument of a shell call.
 fn shell_line(argument: &Value) -> Option<String> {
     let line = match argument {
         Value::String(line) => line.clone(),
@@ -204,7 +200,6 @@ fn is_shell(program: &str) -> bool {
     matches!(name, "sh" | "bash" | "zsh" | "dash")
 }
 
-/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -8,10 +8,8 @@ use serde::Serialize;
 use super::arms::{Arm, ByTask, ComparedTrial, share};
 use crate::stats::{Interval, float, kendall, mcnemar, mean, resampled_sums, without_tails};
 
-/// The context of fresh trials.
 pub(super) const FRESH: &str = "fresh";
 
-/// Number of resamples of the bootstrap.
 const RESAMPLES: usize = 2_000;
 
 /// Recovery compared with fresh starts, by context and model; see [`compare()`].
@@ -231,7 +229,6 @@ impl ModelComparison {
     }
 }
 
-/// The trials of one task on both sides.
 struct Pair<'t> {
     fresh: &'t [&'t ComparedTrial],
     recovery: &'t [&'t ComparedTrial],

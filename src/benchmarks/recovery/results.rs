@@ -171,7 +171,6 @@ pub fn read_results(file: &[u8]) -> Result<Results> {
     Ok(Results::Skipped { why })
 }
 
-/// Reads a file that is a single trial.
 fn alone<T: DeserializeOwned + Into<Trial>>(file: &[u8]) -> Result<Results> {
     let trial: T = objects::from_slice(file)?;
     Ok(Results::Trials { trials: vec![trial.into()], errors: Vec::new() })

@@ -1,13 +1,12 @@
 //! The parts of an ATIF trajectory, and of Terminus v1 replies, that replaying needs.
 
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
 use super::super::read::null_as_default;
 use crate::error::{Error, Result};
 use crate::objects;
 
-/// The contents of a trial's file.
 pub(super) enum Recorded {
     Trajectory(Trajectory),
     /// Ordered by episode.
@@ -30,7 +29,6 @@ impl Recorded {
     }
 }
 
-/// An ATIF trajectory.
 #[derive(Deserialize)]
 pub(super) struct Trajectory {
     #[serde(default, deserialize_with = "null_as_default")]
@@ -89,7 +87,6 @@ struct Replies {
     responses: Vec<Reply>,
 }
 
-/// A reply of Terminus v1.
 #[derive(Deserialize)]
 pub(super) struct Reply {
     pub(super) episode: i64,
@@ -97,27 +94,13 @@ pub(super) struct Reply {
     pub(super) text: String,
 }
 
-/// A command in a list that a model wrote as JSON.
-#[derive(Default)]
-pub(super) struct WrittenCommand {
-    pub(super) keystrokes: Option<String>,
-    pub(super) timeout: Option<Number>,
-    pub(super) duration: Option<f64>,
-}
-
 /// Returns the commands of a text that is a JSON object with a list `commands`; none for other texts.
-pub(super) fn written_commands(text: &str) -> Vec<WrittenCommand> {
-    let parsed: Option<Value> = serde_json::from_str(text).ok();
-    let listed = parsed.as_ref().and_then(|object| object.get("commands")).and_then(Value::as_array);
-    listed
-        .into_iter()
-        .flatten()
-        .map(|command| WrittenCommand {
-            keystrokes: command.get("keystrokes").and_then(Value::as_str).map(str::to_owned),
-            timeout: command.get("timeout_sec").and_then(Value::as_number).cloned(),
-            duration: command.get("duration").and_then(Value::as_f64),
-        })
-        .collect()
+pub(super) fn written_commands(text: &str) -> Vec<Value> {
+    let mut parsed: Option<Value> = serde_json::from_str(text).ok();
+    match parsed.as_mut().and_then(|object| object.get_mut("commands")).map(Value::take) {
+        Some(Value::Array(commands)) => commands,
+        _ => Vec::new(),
+    }
 }
 
 fn object_or_nothing<'de, D: Deserializer<'de>>(value: D) -> Result<Map<String, Value>, D::Error> {

@@ -60,7 +60,6 @@ pub struct LocalizationScore {
     pub ranges: usize,
     /// Number of predicted ranges beyond the third.
     pub ignored_ranges: usize,
-    /// The best Jaccard index of any pair.
     #[serde(skip)]
     pub(super) best: f64,
 }

@@ -108,7 +108,6 @@ pub struct PredictedDiagnosis {
 }
 
 impl PredictedDiagnosis {
-    /// Returns the mode and the description, if both could be read.
     fn answer(&self) -> Option<(&str, &str)> {
         self.mode.as_deref().zip(self.description.as_deref())
     }

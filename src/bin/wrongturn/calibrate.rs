@@ -197,7 +197,6 @@ fn detectors(arguments: &Arguments) -> Result<Vec<Arc<dyn Detector>>, common::Fa
     Ok(with_min_confidence(built, arguments.surety.min_confidence))
 }
 
-/// Prints an entry, its trace, and why its detector gave its verdict.
 fn explain(set: &GoldenSet, detectors: &[Arc<dyn Detector>], id: &str) -> Result<u8, common::Failure> {
     let entry = set.entries().iter().find(|entry| entry.id == id);
     let entry = entry.ok_or_else(|| format!("unknown entry `{id}`"))?;

@@ -62,7 +62,6 @@ pub(crate) struct Arguments {
     files: TableFiles,
 }
 
-/// The options for reading both sides.
 #[derive(clap::Args)]
 struct Scan {
     #[command(flatten)]

@@ -39,7 +39,6 @@ pub(crate) struct Arguments {
 /// The remedy for missing metadata.
 const GROUPING: &str = "Needed only to group, compare and correlate.";
 
-/// How often a problem was seen, and in which files.
 #[derive(Default)]
 struct Problem {
     count: u64,
@@ -61,7 +60,6 @@ impl Problem {
     }
 }
 
-/// Problems with inputs, worst first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Unreadable,
@@ -145,7 +143,6 @@ impl Kind {
     }
 }
 
-/// The results of a diagnosis.
 #[derive(Default)]
 struct Diagnosis {
     formats: BTreeMap<&'static str, [u64; 3]>,
@@ -164,7 +161,6 @@ impl Diagnosis {
         }
     }
 
-    /// Examines a run and returns the number of its calls.
     fn run(&mut self, file: &Arc<Path>, trace: &Trace) -> u64 {
         let (mut calls, mut no_arguments, mut no_observations, mut by_text) = (0, 0, 0, 0);
         let mut unknown: BTreeMap<UnknownReason, u64> = BTreeMap::new();
@@ -259,7 +255,6 @@ impl Diagnosis {
         text + &formats.unwrap_or_default()
     }
 
-    /// Lists the formats that were read.
     fn formats(&self) -> String {
         let mut text = String::new();
         for (format, [files, runs, calls]) in &self.formats {

@@ -87,7 +87,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     Ok(inputs.status())
 }
 
-/// Prints the requested view of the runs.
 fn show<'d>(
     arguments: &Arguments,
     runs: &[Trace],

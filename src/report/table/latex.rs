@@ -79,7 +79,6 @@ impl Table {
     }
 }
 
-/// Formats hundredths as a decimal number.
 fn hundredths(count: usize) -> String {
     format!("{}.{:02}", count / 100, count % 100)
 }
@@ -106,7 +105,6 @@ pub(in crate::report) fn latex_paragraph(text: &str) -> String {
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Escapes a text for LaTeX.
 pub(super) fn latex_text(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {

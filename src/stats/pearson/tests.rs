@@ -148,16 +148,6 @@ fn a_refused_pair_is_not_added() {
     assert_eq!(pairs.count(), 1);
 }
 
-#[test]
-fn serializes_with_its_interval_as_a_pair() {
-    let whole = Correlation { r: 0.5, n: 4, p: 0.5, ci95: Some(Interval { low: 0.25, high: 0.75 }) };
-    let json = serde_json::to_string(&whole).unwrap();
-    assert_eq!(json, r#"{"r":0.5,"n":4,"p":0.5,"ci95":[0.25,0.75]}"#);
-    let three = Correlation { n: 3, ci95: None, ..whole };
-    let json = serde_json::to_string(&three).unwrap();
-    assert_eq!(json, r#"{"r":0.5,"n":3,"p":0.5,"ci95":[null,null]}"#);
-}
-
 proptest! {
     #[test]
     fn any_partition_has_the_same_bits_and_agrees_with_the_columns(

@@ -151,7 +151,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     })
 }
 
-/// The bundled trajectories.
 const TRAJECTORIES: &[&str] = &["harbor/agent/trajectory.json", "terminus.json"];
 
 /// Returns the given paths, or those of bundled files.
@@ -256,7 +255,6 @@ fn prompt_bytes(result: &Path, trial: &Trial) -> Option<u64> {
     Some(known.prompt_bytes)
 }
 
-/// Results of a model in a context.
 #[derive(Debug, Clone)]
 struct Side {
     model: String,

@@ -11,13 +11,11 @@ use crate::common::terminal::{self, note, wrapped};
 /// Maximum number of groups counted separately. Runs of further groups are counted together.
 const MOST_GROUPS: usize = 1000;
 
-/// The group of runs that lack the value.
 const UNKNOWN: &str = "(not named)";
 
 /// The group of runs that belong to none of the first [`MOST_GROUPS`] groups.
 const OTHER: &str = "(other)";
 
-/// Counts by group.
 #[derive(Debug)]
 pub(crate) struct Groups {
     by: String,

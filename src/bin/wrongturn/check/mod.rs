@@ -240,7 +240,6 @@ fn filters(profiles: &[Profile]) -> Vec<Filter> {
     profiles.iter().map(|profile| (profile.filter.clone(), AtomicBool::new(false))).collect()
 }
 
-/// Marks the profile of a run.
 fn mark(filters: &[Filter], run: &TraceRecord) {
     let is_of = |(filter, _): &&Filter| filter.matches(&run.file, run.format, &run.metadata);
     if let Some((_, is_used)) = filters.iter().find(is_of) {
@@ -248,7 +247,6 @@ fn mark(filters: &[Filter], run: &TraceRecord) {
     }
 }
 
-/// Returns the settings, and the detectors that the settings and arguments choose.
 fn judges(arguments: &Arguments) -> Result<(Config, Judges), common::Failure> {
     let settings =
         if arguments.no_config { Config::default() } else { Config::load(arguments.config.as_deref())? };

@@ -16,7 +16,6 @@ use wrongturn::{
 use crate::common::output::Output;
 use crate::common::{Failure, json_line};
 
-/// A format of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum OutputFormat {
     /// The worst runs with their findings, and totals
@@ -61,7 +60,6 @@ const ENDINGS: [(&str, OutputFormat); 12] = [
     (".txt", OutputFormat::Text),
 ];
 
-/// A file and its format.
 #[derive(Debug, Clone)]
 pub(crate) struct FormattedFile {
     pub(crate) format: OutputFormat,
@@ -96,7 +94,6 @@ impl OutputFormat {
         })
     }
 
-    /// Derives the format from the name of a file.
     fn of_path(path: &Path) -> Result<Self, String> {
         if path == Path::new("-") {
             return Err("`-` is standard output: set its format with --output-format".to_owned());
@@ -110,7 +107,6 @@ impl OutputFormat {
     }
 }
 
-/// The entry of a run in an output.
 pub(crate) enum Entry {
     Text(String),
     Case(TestSuite),

@@ -42,7 +42,6 @@ pub(crate) struct Config {
     path: PathBuf,
 }
 
-/// Detectors for the runs that match.
 #[derive(Debug, Deserialize, Serialize)]
 struct RunProfile {
     #[serde(rename = "match")]
@@ -269,7 +268,6 @@ fn check_keys(value: &toml::Value, schema: &Value, place: &str) -> Result<(), St
     Ok(())
 }
 
-/// Describes an error in the file by its line.
 fn wrong(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let message = error.message().replace("expected a sequence", "expected a list");

@@ -9,10 +9,8 @@ use wrongturn::scan::path_text;
 
 use super::terminal::{Style, cut, name, styled, wrapped};
 
-/// Maximum number of findings shown for a run.
 const FINDINGS_OF_A_RUN: usize = 4;
 
-/// Maximum number of lines of a message.
 const LINES_OF_A_MESSAGE: usize = 3;
 
 /// Renders the flagged runs and totals of a scan, in lines of at most `width` columns.
@@ -172,7 +170,6 @@ pub(crate) fn fired<'d>(detectors: impl IntoIterator<Item = (&'d str, (u64, u64)
     detectors.iter().map(detector).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the number of runs without actions.
 fn runs_without_actions(files: &Files) -> u64 {
     match (files.listed(), files.sums()) {
         (Some(listed), _) => listed.iter().map(|(_, report)| report.counts.runs_without_actions).sum(),

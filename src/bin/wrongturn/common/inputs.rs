@@ -21,7 +21,6 @@ use super::{Failure, MOST_ERRORS, UNREAD, Unread, note, output};
 /// Maximum number of error messages kept for a file; further errors are only counted.
 const TOLD: usize = 10;
 
-/// Maximum number of file extensions named in a note.
 const ENDINGS: usize = 4;
 
 /// The files that were read, with errors and counts.
@@ -59,7 +58,6 @@ impl Inputs {
         }
     }
 
-    /// Adds the inputs of a further scan.
     pub(crate) fn add(&mut self, other: Self) {
         self.further.push(other.files);
         self.not_read.extend(other.not_read);
@@ -75,12 +73,10 @@ impl Inputs {
         if is_whole && !self.is_nothing_read() { 0 } else { UNREAD }
     }
 
-    /// Returns true if no file could be read.
     pub(crate) fn is_nothing_read(&self) -> bool {
         self.files().all(|files| matches!(files.read_counts(), [0, 0, _]))
     }
 
-    /// Leaves existing files as they are if nothing could be read.
     pub(crate) fn keep_files_if_nothing_read(&self) {
         if self.is_nothing_read() {
             output::keep_existing();

@@ -144,13 +144,11 @@ fn is_closed_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Returns a value as a line of JSON.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<String, String> {
     let line = serde_json::to_string(value).map_err(|error| error.to_string())?;
     Ok(terminal::printable_json(line) + "\n")
 }
 
-/// Returns a value as indented JSON.
 pub(crate) fn json_text(value: &impl Serialize) -> Result<String, serde_json::Error> {
     Ok(terminal::printable_json(serde_json::to_string_pretty(value)?) + "\n")
 }

@@ -13,7 +13,6 @@ use wrongturn::scan::{input_places, is_input};
 
 use super::{Failure, Unread, is_closed_pipe, json_line, terminal};
 
-/// The inputs and outputs of this process.
 struct Known {
     /// The inputs as named. [`Known::check`] moves those in `new` here, and adds their files to `places`.
     inputs: Vec<PathBuf>,
@@ -93,7 +92,6 @@ pub(crate) fn at<E: Display>(path: &Path) -> impl Fn(E) -> String {
     move |error| format!("{}: {error}", path.display())
 }
 
-/// Creates a directory for outputs, with its parents.
 pub(crate) fn create_folder(path: &Path) -> Result<(), Failure> {
     if path.exists() && !path.is_dir() {
         return Err(format!("{}: expected a directory, found a file", path.display()).into());
@@ -144,7 +142,6 @@ enum Target {
     /// A device or a pipe, which is written directly.
     Device(BufWriter<File>),
     Standard(BufWriter<io::Stdout>),
-    /// A pipe that its reader has closed.
     Closed,
 }
 
@@ -271,7 +268,6 @@ pub(crate) fn keep_existing() {
     known().keeps_existing = true;
 }
 
-/// Returns true if an output was written to standard output.
 pub(crate) fn has_stdout() -> bool {
     known().outputs.contains(Path::new("-"))
 }
@@ -287,12 +283,10 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     out.finish()
 }
 
-/// Writes a value as indented JSON.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
     write_text(path, &super::json_text(value)?)
 }
 
-/// Writes values as JSON, one per line.
 pub(crate) fn write_jsonl<T: Serialize>(path: &Path, values: &[T]) -> Result<(), Failure> {
     let mut out = Output::create(path)?;
     for value in values {

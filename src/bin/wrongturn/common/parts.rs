@@ -34,7 +34,6 @@ pub(crate) struct PartialFile {
 }
 
 impl PartialFile {
-    /// Creates the file, if requested.
     pub(crate) fn create(&self) -> Result<Option<Output>, Failure> {
         self.path.as_deref().map(|path| Output::create(path)).transpose()
     }
@@ -65,7 +64,6 @@ fn named_by(inputs: &[PathBuf]) -> String {
     }
 }
 
-/// Writes a state to its file.
 pub(crate) fn write(mut out: Output, state: &PartialState) -> Result<(), Failure> {
     out.write_all(&state.to_json()?)?;
     out.finish()

@@ -120,7 +120,6 @@ struct Summary<'r, F: Serialize, I: Serialize> {
     config: Config,
 }
 
-/// The settings that are written with the figures.
 #[derive(Serialize)]
 struct Config {
     actors: Actors,

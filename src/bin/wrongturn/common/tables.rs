@@ -35,7 +35,6 @@ pub(crate) struct TableFiles {
 }
 
 impl TableFiles {
-    /// Writes the figures as JSON, if requested.
     pub(crate) fn write_json(&self, figures: &impl Serialize) -> Result<(), Failure> {
         self.json.as_deref().map_or(Ok(()), |path| write_json(path, figures))
     }
@@ -64,7 +63,6 @@ impl TableFiles {
         form(&self.latex, Document::latex)
     }
 
-    /// Writes the HTML page, if requested.
     pub(crate) fn write_page(&self, page: impl FnOnce() -> String) -> Result<(), Failure> {
         self.html.as_deref().map_or(Ok(()), |path| write_text(path, &page()))
     }

@@ -127,7 +127,6 @@ pub(crate) fn width() -> usize {
     console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns))
 }
 
-/// The style of a text on a terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Style {
     Heading,

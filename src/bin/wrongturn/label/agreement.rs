@@ -8,7 +8,6 @@ use wrongturn::stats::cohens_kappa;
 use super::cells::{Labelled, labelled};
 use crate::common::{Failure, print};
 
-/// Returns the labels of a reader by key.
 fn given(path: &Path) -> Result<BTreeMap<String, Labelled>, Failure> {
     Ok(labelled(path)?.into_iter().map(|label| (label.key.clone(), label)).collect())
 }

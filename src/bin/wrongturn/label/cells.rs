@@ -95,11 +95,9 @@ pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
     if wrong.is_empty() { Ok(found) } else { Err(joined(&wrong).into()) }
 }
 
-/// The names of the cells of a sheet's row.
 const ROW: &[&str] =
     &["n", "detector", "file", "run", "digest", "label", "where", "difficulty", "description", "trace"];
 
-/// The names of the cells of a golden entry.
 const ENTRY: &[&str] = &[
     "id",
     "detector",
@@ -113,7 +111,6 @@ const ENTRY: &[&str] = &[
     "trace",
 ];
 
-/// The cells of a row, by name.
 type Cells = Map<String, Value>;
 
 /// Parses a line. Returns `None` if it has no label yet.
@@ -161,7 +158,6 @@ fn of_cells(key: &str, cells: &Cells, known: &[&str]) -> Result<Option<Labelled>
     Ok(Some(Labelled { key: key.to_owned(), detector, label, range, difficulty, description, row }))
 }
 
-/// Returns the first and the last step of a run.
 fn steps_of(trace: &Value) -> Option<Span> {
     let trace: Trace = serde_json::from_value(trace.clone()).ok()?;
     let mut steps = trace.steps().map(|step| step.index());
@@ -182,7 +178,6 @@ fn optional<T>(
     }
 }
 
-/// Returns the text of a cell.
 fn text(cells: &Cells, name: &str, expected: &str) -> Result<String, String> {
     let cell = cells.get(name).ok_or_else(|| format!("{name} is missing"))?;
     let text = cell.as_str().filter(|text| !text.trim().is_empty());

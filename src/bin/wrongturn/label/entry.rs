@@ -44,7 +44,6 @@ impl Labelled {
     }
 }
 
-/// Returns the path of a file relative to a folder.
 fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     let place = |path: &Path| fs::canonicalize(path).map_err(at(path));
     let (file, folder) = (place(file)?, place(folder)?);

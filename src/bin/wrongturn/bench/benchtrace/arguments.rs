@@ -185,7 +185,6 @@ pub(super) enum Predictor {
     Detectors,
 }
 
-/// Parses a share in [0, 1].
 fn share(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),

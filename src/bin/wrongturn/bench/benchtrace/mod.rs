@@ -12,15 +12,14 @@ use crate::common::arguments::{Resamples, Seed};
 use crate::common::inputs::Faults;
 use crate::common::output;
 use crate::common::records::{self, lines, records, valid};
-use crate::common::tables::TableFiles;
 use crate::common::{self, Unread};
 use serde::Serialize;
 use serde_json::{Value, json};
 use wrongturn::benchmarks::{
     AnnotatedEpisode, CallRun, Definition, DiagnosisGate, EvolutionCase, EvolutionIntervals, EvolutionScorer,
-    FunnelRule, GoldEpisode, LocalizationGate, ModeEpisode, Prediction, ProximityPair, Record,
-    ReflectOptions, ReflectionRecord, agree, check_calls, dataset, detect_modes, evolve, gold_of_trace,
-    predict, proximity, reflect, reflection_records, relate,
+    FunnelRule, GoldEpisode, LocalizationGate, ModeEpisode, Prediction, ProximityPair, ReflectOptions,
+    ReflectionRecord, agree, check_calls, dataset, detect_modes, evolve, gold_of_trace, predict, proximity,
+    reflect, reflection_records, relate,
 };
 use wrongturn::{
     ReadOptions, Registry,
@@ -28,7 +27,7 @@ use wrongturn::{
     read::Format,
     read_traces,
     report::{
-        Document, agreement_document, call_document, evolution_document, mode_document, proximity_document,
+        agreement_document, call_document, evolution_document, mode_document, proximity_document,
         reflection_document, relation_document,
     },
     trace::Actors,
@@ -79,7 +78,6 @@ fn run_reflect(arguments: &Reflect, faults: &mut Faults) -> Result<(), common::F
     arguments.out.report(&document, &WithIntervals { report: &report, intervals }, true)
 }
 
-/// Annotated episodes and the predictions for them.
 type Annotated = (Vec<GoldEpisode>, Vec<Prediction>);
 
 fn annotated(
@@ -147,17 +145,16 @@ fn run_evolve(arguments: &Evolve, faults: &mut Faults) -> Result<(), common::Fai
 }
 
 fn run_proximity(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
-    let evaluate = |pairs: &[ProximityPair]| -> Vec<_> {
-        pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect()
-    };
-    let place = (&arguments.input, "benchtrace/pairs.jsonl");
-    tabled(place, &arguments.out, evaluate, |found| proximity_document(found), faults)
+    let pairs: Vec<ProximityPair> = records(arguments.input.as_ref(), "benchtrace/pairs.jsonl", faults)?;
+    let found: Vec<_> = pairs.iter().map(|pair| proximity(pair, arguments.mode)).collect();
+    arguments.out.report(&proximity_document(&found), &found, true)
 }
 
 fn run_agree(arguments: &TwoReadings, faults: &mut Faults) -> Result<(), common::Failure> {
-    let evaluate = |episodes: &[AnnotatedEpisode]| agree(episodes, arguments.mode);
-    let place = (&arguments.input, "benchtrace/annotators.jsonl");
-    tabled(place, &arguments.out, evaluate, agreement_document, faults)
+    let path = arguments.input.as_ref();
+    let episodes: Vec<AnnotatedEpisode> = records(path, "benchtrace/annotators.jsonl", faults)?;
+    let found = agree(&episodes, arguments.mode);
+    arguments.out.report(&agreement_document(&found), &found, true)
 }
 
 fn run_relate(arguments: &Relate, faults: &mut Faults) -> Result<(), common::Failure> {
@@ -188,19 +185,7 @@ fn run_modes(arguments: &Modes, faults: &mut Faults) -> Result<(), common::Failu
 }
 
 fn run_calls(arguments: &Plain, faults: &mut Faults) -> Result<(), common::Failure> {
-    let evaluate = |runs: &[CallRun]| -> Vec<_> { runs.iter().map(check_calls).collect() };
-    let place = (&arguments.input, "benchtrace/calls.jsonl");
-    tabled(place, &arguments.out, evaluate, |found| call_document(found), faults)
-}
-
-/// Reads and evaluates records, and writes the results as JSON and as tables.
-fn tabled<T: Record, R: Serialize>(
-    (path, by_default): (&Option<PathBuf>, &str),
-    out: &TableFiles,
-    evaluate: impl FnOnce(&[T]) -> R,
-    document: impl FnOnce(&R) -> Document,
-    faults: &mut Faults,
-) -> Result<(), common::Failure> {
-    let found = evaluate(&records::<T>(path.as_ref(), by_default, faults)?);
-    out.report(&document(&found), &found, true)
+    let runs: Vec<CallRun> = records(arguments.input.as_ref(), "benchtrace/calls.jsonl", faults)?;
+    let found: Vec<_> = runs.iter().map(check_calls).collect();
+    arguments.out.report(&call_document(&found), &found, true)
 }
