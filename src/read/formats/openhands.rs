@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Document(
         "events with `id` and `source`, some with `action` and some with `observation`",
         are_events,
@@ -123,7 +123,6 @@ impl<'a> Event<'a> {
     }
 }
 
-/// A log that is being read.
 #[derive(Default)]
 pub(super) struct Log<'a> {
     run: Recording<'a>,
@@ -131,7 +130,6 @@ pub(super) struct Log<'a> {
     calls: BTreeSet<Cow<'a, str>>,
     /// The turns of the model's responses, by response id.
     turns: BTreeMap<Cow<'a, str>, u64>,
-    /// The next turn.
     turn: u64,
 }
 
