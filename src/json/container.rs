@@ -46,7 +46,6 @@ struct Nesting {
     carried: u64,
 }
 
-/// The outcome of scanning a block.
 enum Step {
     On,
     /// The index in the block of the bracket that closes the container.

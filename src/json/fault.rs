@@ -1,8 +1,7 @@
 //! Errors in a JSON text, with their offsets.
 
-use crate::error::{Error, ErrorKind, echo};
+use crate::error::{Error, ErrorKind};
 
-/// The result of reading JSON.
 pub(crate) type Read<T> = std::result::Result<T, Fault>;
 
 /// An error in a JSON text, at an offset of that text.
@@ -51,7 +50,6 @@ impl Fault {
         Self(Box::new((at, Cause::Other(error))))
     }
 
-    /// Returns the offset of the error in the text.
     pub(crate) fn at(&self) -> usize {
         self.0.0
     }
@@ -71,7 +69,6 @@ impl Fault {
         matches!(self.0.1, Cause::Shape(_) | Cause::Other(_))
     }
 
-    /// Returns the error without its location.
     pub(crate) fn into_error(self) -> Error {
         match self.0.1 {
             Cause::End => Error::new(ErrorKind::Truncated, "the input ends in the middle of a value"),
@@ -81,14 +78,4 @@ impl Fault {
             Cause::Other(error) => error,
         }
     }
-}
-
-/// Returns the error for a value of an unexpected kind.
-pub(super) fn unexpected(at: usize, expected: &str, found: &str) -> Fault {
-    Fault::shape(at, format!("expected {expected}, found {found}"))
-}
-
-/// Returns the error for a name that is not among the known names.
-pub(super) fn unknown_name(at: usize, name: &str, expected: &str) -> Fault {
-    Fault::shape(at, format!("`{}` is not a known {expected}", echo(name)))
 }

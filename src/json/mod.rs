@@ -31,7 +31,6 @@ pub(crate) use skip_index::SkipIndex;
 pub(crate) use string::{JsonString, spelling_of};
 pub(crate) use value::{Kind, Number};
 
-use fault::unexpected;
 use scan::{Extent, short_end};
 use skip::long_extent;
 use token::behind_space;
@@ -66,7 +65,6 @@ pub(crate) struct Mark {
 }
 
 impl<'a> Json<'a> {
-    /// Creates a reader at the start of a text.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, depth: 0, index: None, validation: Validation::Structure }
     }
@@ -87,13 +85,11 @@ impl<'a> Json<'a> {
         Self { validation: Validation::Extent, ..self }
     }
 
-    /// Returns the current offset.
     #[inline]
     pub(crate) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Returns the bytes from an offset to the current one.
     pub(crate) fn since(&self, start: usize) -> &'a [u8] {
         self.bytes.get(start..self.at).unwrap_or_default()
     }
@@ -104,7 +100,6 @@ impl<'a> Json<'a> {
         Raw { bytes: self.bytes, at: start, end: self.at, depth: self.depth, index: self.index }
     }
 
-    /// Skips white space.
     #[inline]
     pub(crate) fn space(&mut self) {
         self.at = behind_space(self.bytes, self.at);
@@ -154,7 +149,7 @@ impl<'a> Json<'a> {
     fn not(&mut self, expected: &str) -> Fault {
         let kind = self.kind();
         match kind.and_then(|kind| self.clone().skip().map(|()| kind)) {
-            Ok(kind) => unexpected(self.at, expected, kind.name()),
+            Ok(kind) => Fault::shape(self.at, format!("expected {expected}, found {}", kind.name())),
             Err(fault) => fault,
         }
     }

@@ -27,12 +27,10 @@ impl<'a> Raw<'a> {
         Self { index, ..self }
     }
 
-    /// Returns the offset at which the value begins.
     pub(crate) fn offset(self) -> usize {
         self.at
     }
 
-    /// Returns a reader at the start of the value.
     pub(crate) fn json(self) -> Json<'a> {
         Json { at: self.at, depth: self.depth, index: self.index, ..Json::new(self.bytes) }
     }
@@ -64,7 +62,6 @@ impl<'a> Raw<'a> {
         if self.kind() == Kind::String { self.json().string().ok() } else { None }
     }
 
-    /// Returns the value if it is a boolean.
     pub(crate) fn boolean(self) -> Option<bool> {
         if self.kind() == Kind::Bool { self.json().boolean().ok() } else { None }
     }
@@ -89,7 +86,6 @@ impl<'a> Raw<'a> {
         found
     }
 
-    /// Returns the items if the value is a list.
     pub(crate) fn items(self) -> Option<Vec<Raw<'a>>> {
         if self.kind() == Kind::List { self.json().list_of(Json::raw).ok() } else { None }
     }

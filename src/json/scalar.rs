@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use super::fault::unknown_name;
 use super::token::{literal_end, number_end};
 use super::{Fault, Json, JsonString, Number, Read};
 use crate::error::echo;
@@ -29,7 +28,6 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Reads a boolean.
     #[inline]
     pub(crate) fn boolean(&mut self) -> Read<bool> {
         match self.peek_byte() {
@@ -73,7 +71,10 @@ impl<'a> Json<'a> {
     pub(crate) fn one_of<T>(&mut self, expected: &str, find: impl Fn(&[u8]) -> Option<T>) -> Read<T> {
         let start = self.at;
         let name = self.text()?.bytes();
-        find(&name).ok_or_else(|| unknown_name(start, &String::from_utf8_lossy(&name), expected))
+        find(&name).ok_or_else(|| {
+            let name = String::from_utf8_lossy(&name);
+            Fault::shape(start, format!("`{}` is not a known {expected}", echo(&name)))
+        })
     }
 
     /// Reads a number. A number too large for a double is an error.

@@ -28,7 +28,6 @@ impl<'a> Json<'a> {
         self.pass_over::<true>()
     }
 
-    /// Skips a value.
     #[inline]
     pub(crate) fn skip(&mut self) -> Read<()> {
         match (self.peek_byte(), self.validation) {

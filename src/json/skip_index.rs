@@ -26,7 +26,6 @@ pub(crate) struct SkipIndex {
 }
 
 impl SkipIndex {
-    /// Creates an index for a text of this length.
     pub(crate) fn of_length(length: usize) -> Self {
         let mut index = Self::default();
         index.cover(length);

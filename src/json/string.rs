@@ -18,7 +18,6 @@ impl<'a> JsonString<'a> {
         Self { inner, escapes }
     }
 
-    /// Returns the bytes between the quotes.
     pub(crate) fn inner(self) -> &'a [u8] {
         self.inner
     }
@@ -61,13 +60,11 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// Returns the first `chars` characters of the text.
     pub(crate) fn head(self, chars: usize) -> Cow<'a, str> {
         let end = self.after_chars(chars);
         Self { inner: self.inner.get(..end).unwrap_or_default(), ..self }.decode()
     }
 
-    /// Returns the text after the first `chars` characters.
     pub(crate) fn skip_chars(self, chars: usize) -> Self {
         let start = self.after_chars(chars);
         Self { inner: self.inner.get(start..).unwrap_or_default(), ..self }
@@ -103,7 +100,6 @@ impl<'a> JsonString<'a> {
         }
     }
 
-    /// Returns true if the text begins with `prefix`.
     pub(crate) fn starts_with(self, prefix: &str) -> bool {
         match (self.escapes, self.inner.first(), prefix.as_bytes().first()) {
             (_, _, None) => true,
@@ -248,7 +244,6 @@ fn copy_plain<'a>(mut text: &'a str, to: &mut String) -> Option<&'a str> {
     text.get(at?..)
 }
 
-/// Returns true for a UTF-8 continuation byte.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xc0 == 0x80
 }
@@ -285,7 +280,6 @@ fn next_to_escape(bytes: &[u8]) -> Option<usize> {
     found.or_else(|| rest.iter().position(escape).map(|at| blocks.len() * 16 + at))
 }
 
-/// Returns the index of the next escape.
 fn next_escape(bytes: &[u8]) -> Option<usize> {
     if let Some(at) = bytes.first_chunk::<16>().and_then(|block| first_backslash(*block)) {
         return Some(at);

@@ -248,17 +248,3 @@ fn what_is_known_of_ends_is_what_would_be_found() {
     assert!(Json::with_index(line.as_bytes(), Some(&index)).skip().unwrap_err().is_end());
     assert!(Json::with_index(line.as_bytes(), Some(&index)).check().unwrap_err().is_end());
 }
-
-#[test]
-fn a_value_kept_for_later_ends_where_it_ended() {
-    let mut json = Json::new(br#"{"a": "b", "c": [1, 23]}"#);
-    let mut values = Vec::new();
-    json.object(|_, value| {
-        values.push(value.raw()?);
-        Ok(())
-    })
-    .unwrap();
-    assert_eq!((values[0].bytes(), values[1].bytes()), (&br#""b""#[..], &b"[1, 23]"[..]));
-    assert_eq!(values[0].string().as_deref(), Some("b"));
-    assert_eq!(values[1].items().unwrap()[1].integer(), Some(23));
-}

@@ -1,6 +1,5 @@
 //! The kinds of JSON values, and numbers.
 
-/// The kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,

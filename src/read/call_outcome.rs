@@ -7,12 +7,10 @@ use memchr::memmem::Finder;
 use crate::json::{Kind, Number, Raw};
 use crate::trace::{Answer, Content, Provenance, Status, Text, TextCow, UnknownReason};
 
-/// The outcome of a call, and its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Outcome {
     pub(super) status: Status,
     pub(super) provenance: Provenance,
-    /// The reason, if the status is unknown.
     pub(super) reason: Option<UnknownReason>,
 }
 
@@ -80,7 +78,6 @@ impl Outcome {
         code.and_then(is_failure_code).map_or(Self::UNMARKED, Self::exit_code)
     }
 
-    /// Makes an answer with this outcome.
     pub(super) fn answer(self, observation: Content<TextCow<'_>>) -> Answer<'_> {
         Answer { reason: self.reason, ..Answer::new(observation, self.status, self.provenance) }
     }

@@ -11,7 +11,6 @@ use crate::trace::{Arguments, Content, Digest, canonical_value};
 /// The characters that count as white space.
 pub(super) const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// Returns a text without white space at its ends.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(SPACE)
 }

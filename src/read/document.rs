@@ -2,6 +2,7 @@
 
 use super::framing::lines;
 use super::members::Members;
+use super::runs::Runs;
 use crate::json::{Json, Kind, Raw, SkipIndex};
 
 /// A whole input of a format whose runs are not separate values.
@@ -25,7 +26,6 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns the members of the object, or of each item or line.
     pub(super) fn each(&self) -> impl Iterator<Item = Members<'a>> {
         let object = if let Self::Object(members) = self { Some(members.clone()) } else { None };
         object.into_iter().chain(self.items().iter().map(|item| Members::from(*item)))
@@ -56,6 +56,17 @@ pub(super) struct Parsed<'a> {
 }
 
 impl<'a> Parsed<'a> {
+    /// Makes a document without other lines.
+    pub(super) fn whole(document: Document<'a>, value: Option<Raw<'a>>) -> Self {
+        Self { document, value, no_json: 0, no_object: 0 }
+    }
+
+    /// Counts the lines that are not objects as skipped.
+    pub(super) fn pass_over_others(&self, runs: &mut Runs<'_>) {
+        runs.pass_over("lines that are not JSON", self.no_json);
+        runs.pass_over("lines that are not objects", self.no_object);
+    }
+
     /// Splits an input: one document, or else lines. `index` holds the ends of its long values.
     pub(super) fn of(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Self {
         let mut json = Json::with_index(bytes, index);
@@ -69,7 +80,7 @@ impl<'a> Parsed<'a> {
         let end = json.offset();
         if let Some(document) = document.filter(|_| json.peek_byte().is_none()) {
             let value = bytes.get(..end).map(|bytes| Raw::over(bytes, start).with_index(index));
-            return Parsed { document, value, no_json: 0, no_object: 0 };
+            return Self::whole(document, value);
         }
         let (mut objects, mut lists) = (Vec::new(), Vec::new());
         let (mut no_json, mut no_object) = (0, 0);
@@ -101,8 +112,7 @@ impl<'a> Parsed<'a> {
         if line.kind() == Kind::Object {
             let mut json = line.json();
             if let Some(members) = Members::checked(&mut json).filter(|_| json.peek_byte().is_none()) {
-                let document = Document::Object(members);
-                return Parsed { document, value: Some(line), no_json: 0, no_object: 0 };
+                return Self::whole(Document::Object(members), Some(line));
             }
         }
         let no_object = u64::from(line.kind() != Kind::Object && line.json().is_sound());
@@ -112,7 +122,7 @@ impl<'a> Parsed<'a> {
     /// Returns the input as one line, if it is a single object.
     pub(super) fn as_line(&self) -> Option<Self> {
         let line = self.value.filter(|value| value.kind() == Kind::Object)?;
-        Some(Parsed { document: Document::Lines(vec![line]), value: None, no_json: 0, no_object: 0 })
+        Some(Self::whole(Document::Lines(vec![line]), None))
     }
 }
 

@@ -9,16 +9,13 @@ use super::session::SessionReader;
 use super::signature::{Look, Shape};
 use crate::json::{Json, Read};
 
-/// The definition of a format: the constant `FORMAT` of its module.
 pub(super) struct Definition {
     /// The shapes by which the format is recognised. One of them is enough.
     pub(super) signature: &'static [Shape],
     pub(super) reader: Reader,
 }
 
-/// How the runs of a format are read.
 pub(super) enum Reader {
-    /// Each run is a value of its own.
     Records(RecordReader),
     /// The whole input is needed to find its runs. A fault in a part of it goes to [`Runs`].
     Document(for<'a> fn(&Document<'a>, &mut Runs<'_>)),
@@ -72,17 +69,14 @@ pub(super) struct RecordReader {
     pub(super) header: fn(&[u8], &mut Json<'_>, &Runs<'_>, &mut Header) -> Read<()>,
     /// Returns true if the header is complete and no member after the runs can add to it.
     pub(super) is_complete: fn(&Header) -> bool,
-    /// Reads a run.
     pub(super) run: ReadRun,
 }
 
 impl RecordReader {
-    /// Returns true if only a run has this key.
     pub(super) fn is_run_key(&self, key: &[u8]) -> bool {
         self.run_keys.iter().any(|known| key == known.as_bytes())
     }
 
-    /// Returns true if only the enclosing object has this key.
     pub(super) fn is_header_key(&self, key: &[u8]) -> bool {
         self.header_keys.iter().any(|known| key == known.as_bytes())
     }
@@ -93,7 +87,6 @@ impl RecordReader {
     }
 }
 
-/// Defines `Format` from a list of modules, names and descriptions.
 macro_rules! formats {
     ($($name:ident => $($module:ident)::+, $text:literal, $about:literal;)+) => {
         crate::names::named! {

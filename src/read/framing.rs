@@ -8,7 +8,6 @@ use crate::json::{Json, Raw, Read};
 /// is not read as lines.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// The framing of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// One value, or several concatenated.

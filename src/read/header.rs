@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::trace::{DigestMap, DigestSet, RouteStatus};
 
-/// The tasks of a file.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     /// The routes, by the digest of the task id.
@@ -15,7 +14,6 @@ pub(super) struct Tasks {
     pub(super) looks_inside: bool,
 }
 
-/// Facts about all runs of a file.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Header {
     pub(super) model: Option<Arc<str>>,

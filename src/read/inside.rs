@@ -39,7 +39,6 @@ pub(super) enum ByWhom {
     Any,
 }
 
-/// Keys that name runs.
 const RUNS: [&str; 9] = [
     "attempts",
     "conversations",

@@ -114,17 +114,14 @@ impl<'a> Members<'a> {
         self.get(key).is_some() || self.open.iter().any(|(open, _)| open == key)
     }
 
-    /// Returns true if the key has a complete value of this kind.
     pub(super) fn is(&self, key: &str, kind: Kind) -> bool {
         self.get(key).is_some_and(|value| value.kind() == kind)
     }
 
-    /// Returns the value of a key, unless it is null.
     pub(super) fn present(&self, key: &str) -> Option<Raw<'a>> {
         self.get(key).filter(|value| value.kind() != Kind::Null)
     }
 
-    /// Returns the value of the first of these keys that exists.
     pub(super) fn first(&self, keys: &[&str]) -> Option<Raw<'a>> {
         keys.iter().find_map(|key| self.get(key))
     }
@@ -149,22 +146,18 @@ impl<'a> Members<'a> {
         self.list(key).into_iter().map(Self::from)
     }
 
-    /// Returns the value of a key if it is a boolean.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
         self.get(key).and_then(Raw::boolean)
     }
 
-    /// Returns the value of a key if it is an integer.
     pub(super) fn integer(&self, key: &str) -> Option<i64> {
         self.get(key).and_then(Raw::integer)
     }
 
-    /// Returns the value of a key if it is a non-negative integer.
     pub(super) fn count(&self, key: &str) -> Option<u64> {
         self.integer(key).and_then(|count| u64::try_from(count).ok())
     }
 
-    /// Returns the value of a key if it is a number.
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         let number = self.get(key).filter(|value| value.kind() == Kind::Number)?;
         number.json().float().ok()
@@ -200,7 +193,6 @@ impl<'a> Members<'a> {
         Outcome::of_word(&self.name(key)?)
     }
 
-    /// Returns the arguments of a call.
     pub(super) fn arguments(&self, key: &str) -> Content<Arguments<'a>> {
         self.get(key).map_or(Content::Absent, common::arguments)
     }
@@ -215,7 +207,6 @@ impl<'a> Members<'a> {
         self.get(key).and_then(tokens::usage)
     }
 
-    /// Returns the keys and values in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Raw<'a>)> {
         self.entries.iter().map(|(key, value)| (&**key, *value))
     }

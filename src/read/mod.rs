@@ -203,7 +203,6 @@ pub(crate) struct InputContext<'b> {
     pub(crate) sub_agents: Option<&'b BTreeSet<String>>,
 }
 
-/// Reads the runs of a window into a sink.
 pub(crate) fn read_window(
     window: &mut Window<'_>,
     context: &InputContext<'_>,

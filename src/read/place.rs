@@ -46,21 +46,17 @@ pub(super) struct SourceMap(BTreeMap<usize, Part>);
 #[derive(Debug)]
 struct Part {
     length: usize,
-    /// The line on which it begins.
     line: u64,
     /// Its lines and elements, if it is a document.
     document: Option<Box<DocumentMap>>,
 }
 
-/// The lines and elements of a document.
 #[derive(Debug, Default)]
 struct DocumentMap {
-    /// The offsets of line ends.
     line_ends: Vec<usize>,
     elements: Vec<Element>,
 }
 
-/// An object or a list within a document.
 #[derive(Debug)]
 struct Element {
     start: usize,

@@ -27,9 +27,7 @@ const SAMPLES: [usize; 3] = [64 << 10, 1 << 20, 16 << 20];
 /// Numbers of lines that are checked: if none of the first 16 decides, the first 256 are checked, and so on.
 const LINES: [usize; 3] = [16, 256, super::sample::LINES];
 
-/// How to read an input.
 pub(super) enum Recognised {
-    /// Run by run.
     Records(Format, &'static RecordReader, Framing),
     /// As a whole. The ends of its first values are known.
     Whole(SkipIndex),
@@ -37,7 +35,6 @@ pub(super) enum Recognised {
     Each,
     /// Line by line, as a session in this format.
     Session(Format, &'static SessionReader),
-    /// As a zip archive.
     Archive,
 }
 
@@ -111,7 +108,6 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     })
 }
 
-/// Returns the reader of a format whose runs are records.
 fn records(format: Format) -> Option<(Format, &'static RecordReader)> {
     match format.reader() {
         Reader::Records(reader) => Some((format, reader)),
@@ -168,7 +164,6 @@ const EXPORTS: [(&str, &str); 4] = [
     ("message_data TEXT", "select * from agent_messages order by id"),
 ];
 
-/// Describes a `SQLite` database and how to export it.
 fn database(bytes: &[u8]) -> Cow<'static, str> {
     let has = |(part, _): &&(&str, &str)| memchr::memmem::find(bytes, part.as_bytes()).is_some();
     EXPORTS.iter().find(has).map_or(
@@ -214,7 +209,6 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     Some(error.at(location))
 }
 
-/// The part of a document to read.
 pub(super) enum Claimed<'a> {
     /// All of it, in this format.
     By(Format),
@@ -266,7 +260,6 @@ pub(super) fn lines_of(
     Ok(None)
 }
 
-/// Decides how to read an object or a list.
 pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Result<Option<Claimed<'a>>> {
     let shown = signature::shown(document);
     let asked = Asked { document, look: Look::at(document, &shown), wanted };

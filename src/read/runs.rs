@@ -19,7 +19,6 @@ use crate::trace::{
 pub(super) struct Runs<'s> {
     pub(super) options: &'s ReadOptions,
     sink: &'s mut dyn StepSink,
-    /// The position of the next run.
     position: u64,
     /// True if the sink has the beginning of the next run.
     is_begun: bool,
@@ -38,7 +37,6 @@ pub(super) struct Runs<'s> {
     pub(super) is_recount: bool,
     /// The ids of sub-agents whose steps another input has.
     sub_agents: Option<&'s BTreeSet<String>>,
-    /// The error that broke the next run.
     broken: Option<Error>,
     /// Faults in parts of a document, until their places in the input are known.
     faults: Vec<Fault>,
@@ -95,7 +93,6 @@ impl<'s> Runs<'s> {
         self.reading.set_aside.get_or_insert_default().append(batch);
     }
 
-    /// Returns the summary of the input.
     pub(super) fn into_reading(self) -> ReadSummary {
         ReadSummary { positions: self.position, ..self.reading }
     }
@@ -112,7 +109,6 @@ impl<'s> Runs<'s> {
         std::mem::take(&mut self.position)
     }
 
-    /// Counts skipped parts.
     pub(super) fn pass_over(&mut self, reason: impl Into<Cow<'static, str>>, count: u64) {
         if count > 0 {
             *self.reading.counts.passed_over.entry(reason.into()).or_default() += count;
@@ -173,7 +169,6 @@ impl<'s> Runs<'s> {
         (self.is_begun, self.actions_begun) = (true, 0);
     }
 
-    /// Emits a step.
     #[inline]
     pub(super) fn step(&mut self, step: &Step<'_>) {
         self.actions_begun += u64::from(matches!(step.event(), Event::Action(_)));
@@ -192,10 +187,10 @@ impl<'s> Runs<'s> {
         run.finish(&mut |step| self.step(step))
     }
 
-    /// Ends the run and counts it.
     fn end(&mut self, ending: RunSummary, places: Option<&dyn Places>) {
         let unpaired = ending.unpaired();
-        self.sink.end_of(ending, &RunSource { format: self.format_name(), places });
+        let format = self.named.or(self.reading.format).map(Format::name);
+        self.sink.end_of(ending, &RunSource { format, places });
         self.is_begun = false;
         self.position += 1;
         self.actions += self.actions_begun;
@@ -260,16 +255,11 @@ impl<'s> Runs<'s> {
         }
     }
 
-    fn format_name(&self) -> Option<&'static str> {
-        self.named.or(self.reading.format).map(Format::name)
-    }
-
     /// Like [`Runs::give`], for a format without reference routes.
     pub(super) fn give_unrouted(&mut self, run: &mut Assembler<'_>, metadata: Metadata, reward: Option<f64>) {
         self.give(run, RunSummary::new(metadata, reward), &None.into());
     }
 
-    /// Returns the counts so far.
     pub(super) fn tally(&self) -> Tally {
         let counts = &self.reading.counts;
         Tally {

@@ -16,16 +16,13 @@ use super::window::Window;
 use crate::error::Result;
 use crate::json::{Kind, Raw, SkipIndex};
 
-/// The sessions of one input.
 pub(super) trait Session<'a> {
     /// Adds the next line, and emits steps that no later line can change.
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>);
 
-    /// Emits the runs of all sessions.
     fn end(self: Box<Self>, runs: &mut Runs<'_>);
 }
 
-/// Reads the sessions of a format.
 pub(super) struct SessionReader {
     /// Makes an empty [`Session`]. The argument only binds the lifetime.
     pub(super) open: for<'a> fn(PhantomData<&'a [u8]>) -> Box<dyn Session<'a> + 'a>,
@@ -48,7 +45,6 @@ pub(super) fn read_document(reader: &SessionReader, document: &Document<'_>, run
     session.end(runs);
 }
 
-/// The reason for skipping a line.
 const NOT_JSON: &str = "lines that are not JSON";
 
 /// Adds an object, or returns false if it is invalid.
@@ -72,11 +68,9 @@ pub(super) struct Finder {
     lines: usize,
 }
 
-/// The result of a [`Finder`].
 pub(super) enum Found {
     /// The lines are a session of this format.
     Session(Format),
-    /// They are not a session.
     Other,
     /// More lines are needed.
     More,
@@ -218,7 +212,6 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Returns the bytes of all parts.
     fn concat(&self) -> Vec<u8> {
         let mut all = Vec::new();
         let mut chunk = Some(self);
@@ -229,7 +222,6 @@ impl Chunk {
         all
     }
 
-    /// Adds the next part.
     fn then(&self, bytes: Vec<u8>) -> &Self {
         self.next.get_or_init(|| Box::new(Self { bytes, index: OnceCell::new(), next: OnceCell::new() }))
     }

@@ -12,13 +12,13 @@ use super::words::DECISIVE_ITEMS;
 use crate::json::{Kind, Raw};
 
 /// The maximum number of list items that are checked.
-const SHOWN: usize = 64;
+pub(super) const SHOWN: usize = 64;
 
-/// A condition on an object.
 #[derive(Debug)]
 pub(super) enum Mark {
-    /// All of these keys exist.
     Has(&'static [&'static str]),
+    /// One of these keys exists.
+    HasOne(&'static [&'static str]),
     /// The value of this key is a list, or is incomplete or invalid.
     MayBeList(&'static str),
     /// The values of all of these keys are of this kind.
@@ -40,13 +40,13 @@ pub(super) enum Mark {
     Test(&'static str, fn(&Members<'_>) -> bool),
 }
 
-use Mark::{All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test, Values};
+use Mark::{All, Any, Every, Has, HasOne, Holds, In, Is, MayBeList, Not, Says, Test, Values};
 
 impl Mark {
-    /// Returns true if an object meets the condition.
     pub(super) fn fits(&self, object: &Members<'_>) -> bool {
         match self {
             Has(keys) => keys.iter().all(|key| object.has(key)),
+            HasOne(keys) => keys.iter().any(|key| object.has(key)),
             Is(kind, keys) => keys.iter().all(|key| object.is(key, *kind)),
             MayBeList(key) => object.is(key, Kind::List) || object.has(key) && object.get(key).is_none(),
             Says(key, patterns) => {
@@ -94,7 +94,6 @@ pub(super) enum Look<'d, 'a> {
 }
 
 impl<'d, 'a> Look<'d, 'a> {
-    /// Returns the objects that are checked.
     pub(super) fn objects(&self) -> &[Members<'a>] {
         match self {
             Self::Object(object, _) => std::slice::from_ref(object),
@@ -102,7 +101,6 @@ impl<'d, 'a> Look<'d, 'a> {
         }
     }
 
-    /// Creates a view of one object.
     pub(super) fn of(object: &'d Members<'a>) -> Self {
         Self::Object(object, Lists::default())
     }
@@ -133,7 +131,6 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// A condition on an input.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// The input is one object that meets the condition.
@@ -185,7 +182,6 @@ pub(super) fn shown<'a>(document: &Document<'a>) -> Vec<Members<'a>> {
     objects.map(|item| Members::from(*item)).collect()
 }
 
-/// Writes items with a separator between them.
 fn write_joined<T>(
     f: &mut fmt::Formatter<'_>,
     items: &[T],
@@ -205,6 +201,11 @@ impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Has(keys) => write_joined(f, keys, ", ", |f, key| write!(f, "`{key}`")),
+            HasOne(keys) => {
+                f.write_str("(")?;
+                write_joined(f, keys, " or ", |f, key| write!(f, "`{key}`"))?;
+                f.write_str(")")
+            }
             MayBeList(key) => write!(f, "`{key}` (a list)"),
             Is(kind, keys) => write_joined(f, keys, ", ", |f, key| write!(f, "`{key}` ({})", kind.name())),
             Says(key, patterns) => {

@@ -16,11 +16,9 @@ use crate::trace::{
     Actor, Answer, Assembler, Call, CallNumber, Content, Entry, Provenance, Text, TextCow, UnknownReason,
 };
 
-/// A way to write calls as text.
 struct Grammar {
     /// Substrings of a text with a call, and of a prompt that defines the grammar. One of them is enough.
     marks: &'static [&'static str],
-    /// Finds the calls in a text.
     calls: fn(&str) -> Vec<Written>,
     /// Further substrings, all of which a prompt needs to define the grammar; `None` if no prompt suffices.
     prompt: Option<&'static [&'static str]>,
@@ -92,7 +90,6 @@ impl Grammar {
         self.answer.is_none_or(|answer| text.starts_with(answer)) && !results(&text.to_str()).is_empty()
     }
 
-    /// Returns true if a prompt message defines the grammar.
     fn is_defined_in(&self, text: &str) -> bool {
         let has_all = |parts: &[&str]| parts.iter().all(|part| text.contains(part));
         self.prompt.is_some_and(has_all) && self.marks.iter().any(|mark| text.contains(mark))

@@ -6,7 +6,6 @@ use super::common::trim;
 use super::formats::mini_swe_agent;
 use crate::trace::first_chars;
 
-/// A call in a text.
 #[derive(Debug, PartialEq)]
 pub(super) struct Written {
     pub(super) name: String,
@@ -21,12 +20,10 @@ impl Written {
         Self { name: trim(name).to_owned(), arguments: arguments.into(), answer: None }
     }
 
-    /// Creates a call with one argument.
     fn of_text(name: &str, argument: &str, text: &str) -> Self {
         Self::new(name, Value::Object(Map::from_iter([(argument.to_owned(), text.into())])).to_string())
     }
 
-    /// Creates a call with these named arguments.
     fn of_pairs<'t>(name: &str, pairs: impl Iterator<Item = (&'t str, &'t str)>) -> Self {
         let pairs = pairs.map(|(key, value)| (trim(key).to_owned(), value.trim_matches('\n').into()));
         Self::new(name, Value::Object(pairs.collect()).to_string())
@@ -254,7 +251,6 @@ fn plain(action: &str) -> Option<Written> {
     })
 }
 
-/// Strips a code fence.
 fn unfenced(text: &str) -> &str {
     let text = trim(text);
     let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
@@ -269,7 +265,6 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_of_name)
 }
 
-/// The tools of Cline and Roo.
 const CLINE_TOOLS: &str = " access_mcp_resource act_mode_respond apply_diff apply_patch ask_followup_question \
     attempt_completion browser_action codebase_search condense edit_file execute_command fetch_instructions \
     generate_explanation generate_image insert_content inspect_site list_code_definition_names list_files \
@@ -324,7 +319,6 @@ fn parameters(inside: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// An answer in a text.
 #[derive(Debug, PartialEq)]
 pub(super) struct Result<'t> {
     /// The tool that the text names.

@@ -10,12 +10,10 @@ pub(super) fn of_string(value: Raw<'_>) -> Option<u64> {
     nanoseconds(value.string()?.as_bytes())
 }
 
-/// Converts seconds since 1970.
 pub(super) fn of_seconds(value: Raw<'_>) -> Option<u64> {
     scaled(value, SECOND)
 }
 
-/// Converts milliseconds since 1970.
 pub(super) fn of_milliseconds(value: Raw<'_>) -> Option<u64> {
     scaled(value, SECOND / 1000)
 }

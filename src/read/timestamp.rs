@@ -42,7 +42,6 @@ fn fraction(rest: &mut &[u8]) -> Option<u64> {
     Some(number * unit)
 }
 
-/// Parses the offset, in minutes ahead of UTC.
 fn offset(text: &[u8]) -> Option<i64> {
     let (sign, h, hh, m, mm) = match *text {
         [b'Z' | b'z'] => return Some(0),

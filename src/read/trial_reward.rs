@@ -58,7 +58,6 @@ pub(crate) fn read(name: &str, bytes: &[u8]) -> Option<Outside> {
     }
 }
 
-/// Parses a finite number, ignoring surrounding white space.
 fn reward(bytes: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(bytes).ok()?.trim();
     text.parse().ok().filter(|reward: &f64| reward.is_finite())

@@ -49,7 +49,6 @@ pub(super) fn read_archive(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Reads all of an input into its window.
 fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     loop {
         match window.grow() {
@@ -68,8 +67,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             read_inside(&parsed.document, &values, window, wanted, runs);
         }
         Ok(Some((parsed, Claimed::Each))) => {
-            runs.pass_over("lines that are not JSON", parsed.no_json);
-            runs.pass_over("lines that are not objects", parsed.no_object);
+            parsed.pass_over_others(runs);
             runs.reading.wants_document = true;
             for line in parsed.document.items() {
                 read_sound_line(*line, window, wanted, runs);
@@ -225,8 +223,7 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
             runs.places.add_document(value.bytes(), window.place(value.offset()));
         }
     }
-    runs.pass_over("lines that are not JSON", parsed.no_json);
-    runs.pass_over("lines that are not objects", parsed.no_object);
+    parsed.pass_over_others(runs);
     let count = |runs: &Runs<'_>| (runs.reading.counts.runs, runs.reading.counts.errors);
     let before = count(runs);
     let mut read = Ok(());
@@ -270,7 +267,6 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
     read
 }
 
-/// Reads documents nested in another document.
 fn read_inside(
     holder: &Document<'_>,
     values: &[Raw<'_>],
@@ -284,7 +280,7 @@ fn read_inside(
             runs.pass_over("values of unknown format", 1);
             continue;
         };
-        let parsed = Parsed { document, value: Some(*value), no_json: 0, no_object: 0 };
+        let parsed = Parsed::whole(document, Some(*value));
         match recognise::claimed(&parsed.document, wanted) {
             Ok(Some(Claimed::By(format))) => read_or_fail(format, &parsed, window, runs),
             Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
@@ -326,8 +322,7 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
     let parsed = Parsed::of_line(line);
     let tally = runs.tally();
     if !matches!(parsed.document, Document::Object(_)) {
-        runs.pass_over("lines that are not JSON", parsed.no_json);
-        return runs.pass_over("lines that are not objects", parsed.no_object);
+        return parsed.pass_over_others(runs);
     }
     match recognise::claimed(&parsed.document, wanted) {
         Ok(Some(Claimed::By(format))) => {

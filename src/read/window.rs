@@ -47,7 +47,6 @@ struct Stream<'s> {
     input: Box<dyn Read + 's>,
     /// May be longer than the part that is held: memory that was zeroed once need not be zeroed again.
     buffer: Vec<u8>,
-    /// Number of bytes that are held.
     held: usize,
 }
 
@@ -170,7 +169,6 @@ impl<'s> Window<'s> {
         .unwrap_or_default()
     }
 
-    /// Returns the unread bytes that are held.
     pub(crate) fn unread(&self) -> &[u8] {
         self.held().get(self.start..).unwrap_or_default()
     }
@@ -185,7 +183,6 @@ impl<'s> Window<'s> {
         self.ended
     }
 
-    /// Skips this many bytes.
     pub(crate) fn consume(&mut self, count: usize) {
         self.start = self.start.saturating_add(count).min(self.held().len());
     }
@@ -331,26 +328,6 @@ mod tests {
     use crate::error::Location;
 
     #[test]
-    fn places_are_those_of_the_whole_input() {
-        let text = "ab\ncd\n\nefg\nh".repeat(20_000);
-        let mut window = Window::over_stream(text.as_bytes(), usize::MAX);
-        let mut offset = 0;
-        while !window.unread().is_empty() || window.grow().unwrap() {
-            for at in [0, 5, 3, window.unread().len()] {
-                let at = at.min(window.unread().len());
-                let before = text.get(..offset + at).unwrap();
-                let line = before.matches('\n').count() as u64 + 1;
-                let column = (before.len() - before.rfind('\n').map_or(0, |last| last + 1)) as u64 + 1;
-                assert_eq!(window.place(at).location(), Location { line, column }, "{offset} {at}");
-            }
-            let step = window.unread().len().min(30_001);
-            window.consume(step);
-            offset += step;
-        }
-        assert_eq!(offset, text.len());
-    }
-
-    #[test]
     fn places_in_what_was_mended_are_those_of_the_bytes() {
         let bytes = b"a\xffb\n\xe2\x82cd\xfe\n\xffe";
         let lossy = LossyUtf8::of(bytes);
@@ -362,38 +339,5 @@ mod tests {
         }
         let behind = window.place(lossy.text.len()).location();
         assert_eq!(behind, Location { line: 9, column: 3 });
-    }
-
-    #[test]
-    fn what_is_taken_is_the_input_in_order() {
-        let text = "ab\ncd\n\nefg\nh".repeat(20_000);
-        for size in [1, 1000, 100_000] {
-            let mut window = Window::over_stream(text.as_bytes(), usize::MAX);
-            let (mut taken, mut place) = (Vec::new(), Place::START);
-            loop {
-                window.fill(100_000).unwrap();
-                assert_eq!((window.place(0), window.offset()), (place, taken.len() as u64), "{size}");
-                if window.unread().is_empty() {
-                    break;
-                }
-                let behind = window.place(size);
-                let part = window.take(size, behind, b"old".to_vec());
-                place = place.after(&part);
-                taken.extend(part);
-            }
-            assert!(taken == text.as_bytes(), "{size}");
-        }
-    }
-
-    #[test]
-    fn no_more_is_held_than_may_be() {
-        let mut window = Window::over_stream(std::io::repeat(b'x'), 1 << 20);
-        let error = loop {
-            match window.grow() {
-                Ok(_) => assert!(window.unread().len() <= 1 << 20),
-                Err(error) => break error,
-            }
-        };
-        assert_eq!(error.kind(), ErrorKind::TooLarge);
     }
 }

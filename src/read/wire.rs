@@ -34,7 +34,6 @@ pub(super) fn member<'a>(
     object(json, |key, value| if key == name { read(value) } else { Ok(()) }).map(|_| ())
 }
 
-/// Reads a string.
 #[inline]
 pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
     if json.peek_byte() == Some(b'"') {
@@ -59,12 +58,10 @@ pub(super) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     }
 }
 
-/// Reads a boolean.
 pub(super) fn boolean(json: &mut Json<'_>) -> Read<Option<bool>> {
     if json.kind()? == Kind::Bool { json.boolean().map(Some) } else { json.skip().map(|()| None) }
 }
 
-/// Reads a non-negative integer.
 pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? != Kind::Number {
         return json.skip().map(|()| None);

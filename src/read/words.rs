@@ -19,7 +19,6 @@ pub(super) fn text(value: Raw<'_>) -> Option<TextCow<'_>> {
     words.ok().flatten().filter(|words| !wire::is_blank(words.text()))
 }
 
-/// Returns the text of a result; `None` for null.
 pub(super) fn result(content: Raw<'_>) -> Option<TextCow<'_>> {
     wire::result(&mut content.json()).ok().flatten()
 }

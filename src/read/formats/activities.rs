@@ -3,22 +3,19 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Under(&["activities"], ACTIVITY)], reader: Reader::Document(read) };
 
 const ACTIVITY: Mark = All(&[
     Has(&["type"]),
     Is(Kind::Object, &["conversation", "recipient"]),
-    Any(&[Has(&["channelId"]), Has(&["channel_id"])]),
+    HasOne(&["channelId", "channel_id"]),
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut sessions = Recordings::of_agent("microsoft-agents");
-    for activity in objects(document, &["activities"]) {
-        if !ACTIVITY.fits(&activity) {
-            runs.pass_over("activities of other types", 1);
-            continue;
-        }
+    let activities = objects(document, &["activities"]);
+    for activity in fitting(&ACTIVITY, activities, "activities of other types", runs) {
         let run = sessions.run(activity.object("conversation").ident("id"));
         run.turn(activity.time("timestamp"));
         let role = activity.first(&["from", "from_property"]).and_then(|from| from.member("role")?.string());

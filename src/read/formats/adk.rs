@@ -5,7 +5,7 @@
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(Any(&[
             Holds("events", &EVENT),
@@ -21,13 +21,10 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Document(read),
 };
 
-const EVENT: Mark = All(&[
-    Is(Kind::String, &["author"]),
-    Any(&[Has(&["invocation_id"]), Has(&["invocationId"])]),
-    Has(&["id"]),
-]);
+const EVENT: Mark =
+    All(&[Is(Kind::String, &["author"]), HasOne(&["invocation_id", "invocationId"]), Has(&["id"])]);
 const ROW: Mark = Is(Kind::String, &["app_name", "session_id", "event_data"]);
-const ID: Mark = Any(&[Has(&["eval_id"]), Has(&["evalId"])]);
+const ID: Mark = HasOne(&["eval_id", "evalId"]);
 const CASE: Mark = All(&[ID, Has(&["conversation"])]);
 
 /// Returns the value of a key that has two spellings; `None` if it is absent or null.
@@ -173,7 +170,7 @@ fn conversation(
             }
         }
         for response in responses {
-            contents.answer(&Members::from(response));
+            contents.answer(&Members::from(response), None);
         }
         contents.add("model", either(&invocation, ["final_response", "finalResponse"]), None);
     }

@@ -3,19 +3,16 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Under(&["events"], EVENT)], reader: Reader::Document(read) };
 
 const EVENT: Mark = Any(&[
-    All(&[Says("type", &["RUN_STARTED"]), Any(&[Has(&["threadId"]), Has(&["thread_id"])])]),
+    All(&[Says("type", &["RUN_STARTED"]), HasOne(&["threadId", "thread_id"])]),
     All(&[
         Says("type", &["TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK"]),
-        Any(&[Has(&["messageId"]), Has(&["message_id"])]),
+        HasOne(&["messageId", "message_id"]),
     ]),
-    All(&[
-        Says("type", &["TOOL_CALL_START", "TOOL_CALL_CHUNK"]),
-        Any(&[Has(&["toolCallId"]), Has(&["tool_call_id"])]),
-    ]),
+    All(&[Says("type", &["TOOL_CALL_START", "TOOL_CALL_CHUNK"]), HasOne(&["toolCallId", "tool_call_id"])]),
     All(&[Says("type", &["MESSAGES_SNAPSHOT"]), Is(Kind::List, &["messages"])]),
 ]);
 
@@ -58,7 +55,6 @@ enum Entry<'a> {
     Answer(Option<Id<'a>>, Option<TextCow<'a>>, Outcome),
 }
 
-/// A thread that is being read.
 #[derive(Default)]
 struct Thread<'a> {
     run: Recording<'a>,

@@ -4,7 +4,7 @@
 use super::prelude::*;
 use crate::read::text_calls;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(TRAJECTORY), Shape::List(TRAJECTORY)],
     reader: Reader::Document(read),
 };

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
         Any(&[Is(Kind::List, &["messages"]), Is(Kind::List, &["conversations"])]),
         Has(&["suite_name", "pipeline_name"]),
-        Any(&[Has(&["user_task_id"]), Has(&["task_id"])]),
+        HasOne(&["user_task_id", "task_id"]),
     ]))],
     reader: Reader::Object(read),
 };
@@ -40,7 +40,6 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     task.run.give(runs);
 }
 
-/// A run that is being read.
 #[derive(Default)]
 struct Task<'a> {
     run: Recording<'a>,

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(Any(&[CONVERSATION, ROW]))], reader: Reader::Document(read) };
 
 const CONVERSATION: Mark = All(&[

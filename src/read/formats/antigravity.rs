@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(All(&[
         Has(&["step_index", "source"]),
         Says(

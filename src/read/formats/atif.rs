@@ -1,9 +1,15 @@
 //! ATIF, the trajectory format of Harbor, 1.0 to 1.8: one object with `steps`, from any agent.
+//! A result may have flags in `extra`, and text that its writer appended.
 
-use super::atif_result::{Marks, StepResult, answer};
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
+
+use super::claude_code_line::beside_result;
+use super::codex_text;
 use super::prelude::*;
+use crate::read::call_outcome::{broken_off, never_ran, stops_session};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
         Is(Kind::List, &["steps"]),
         Is(Kind::Object, &["agent"]),
@@ -57,12 +63,11 @@ fn results_of<'a>(observation: &Members<'a>) -> (Vec<StepResult<'a>>, bool) {
         id: result.name("source_call_id"),
         content: result.result("content"),
         success: None,
-        marks: Marks::of(&result.object("extra")),
+        extra: result.object("extra"),
     });
     (results.collect(), false)
 }
 
-/// Returns the tokens of a step's response.
 fn usage_of(metrics: &Members<'_>) -> Usage {
     let [input, output, cached] =
         ["prompt_tokens", "completion_tokens", "cached_tokens"].map(|key| metrics.count(key));
@@ -77,7 +82,6 @@ fn usage_of(metrics: &Members<'_>) -> Usage {
     }
 }
 
-/// A trajectory that is being read.
 struct Trajectory<'a> {
     run: Recording<'a>,
     turn: u64,
@@ -94,7 +98,6 @@ impl<'a> Trajectory<'a> {
         Self { run, turn: 0, is_codex: agent.name("name").as_deref() == Some("codex"), copied_calls: 0 }
     }
 
-    /// Emits the run and returns its id.
     fn end(mut self, members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Option<String> {
         let id = members.name("trajectory_id").or_else(|| members.name("session_id")).map(Cow::into_owned);
         (self.run.metadata.id, self.run.metadata.parent) = (id.clone(), parent);
@@ -145,21 +148,20 @@ impl<'a> Trajectory<'a> {
             let name = call.name("function_name").or_else(|| call.name("name"));
             numbers.push(self.run.call(id, name, call.get("arguments")));
         }
-        // If a step has a single result, marks on the step apply to it.
-        let marks = if results.len() == 1 { Marks::of(&extra) } else { Marks::default() };
-        self.results(results, marks, &numbers);
+        // If a step has a single result, the facts about the step apply to it.
+        let extra = if results.len() == 1 { extra } else { Members::default() };
+        self.results(results, &extra, &numbers);
     }
 
     /// Pairs the results of a step with calls: by id, or else in order.
-    fn results(&mut self, results: Vec<StepResult<'a>>, marks: Marks, calls: &[CallNumber]) {
+    fn results(&mut self, results: Vec<StepResult<'a>>, step: &Members<'_>, calls: &[CallNumber]) {
         let is_codex = self.is_codex;
         let mut without_id = Vec::new();
         for mut result in results {
             let id = result.id.take();
-            let answer = result.is_answer(marks).then_some(result);
-            match (id, answer) {
-                (None, answer) => without_id.push(answer),
-                (id, Some(result)) => self.run.answer_with(id, answer_of(result, marks, is_codex)),
+            match (id, result.is_answer(step).then_some(result)) {
+                (None, result) => without_id.push(result),
+                (id, Some(result)) => self.run.answer_with(id, answer(result, step, is_codex)),
                 (Some(_), None) => {}
             }
         }
@@ -178,7 +180,7 @@ impl<'a> Trajectory<'a> {
         // After a batch of commands, a terminal returns a single screen, which answers each of them.
         let shared = without_id.len() == 1 && open.len() > 1;
         let mut answers =
-            without_id.into_iter().map(|result| result.map(|result| answer_of(result, marks, is_codex)));
+            without_id.into_iter().map(|result| result.map(|result| answer(result, step, is_codex)));
         if shared {
             if let Some(answer) = answers.next().flatten() {
                 for call in open {
@@ -204,7 +206,130 @@ fn named_call(message: &TextCow<'_>) -> Option<Cow<'static, str>> {
     (!id.is_empty() && !id.contains(char::is_whitespace)).then(|| id.to_owned().into())
 }
 
-fn answer_of(result: StepResult<'_>, marks: Marks, is_codex: bool) -> Answer<'_> {
-    let (outcome, observation) = answer(result, marks, is_codex);
-    outcome.answer(Content::from(observation))
+#[derive(Default)]
+struct StepResult<'a> {
+    id: Option<Cow<'a, str>>,
+    content: Option<TextCow<'a>>,
+    success: Option<bool>,
+    /// Facts about the result.
+    extra: Members<'a>,
+}
+
+impl StepResult<'_> {
+    /// Returns true if it answers a call: it has content, facts or `success`, or the step has a verdict, whatever
+    /// its value. `step` has the facts about the step if this is its only result, and is empty otherwise.
+    fn is_answer(&self, step: &Members<'_>) -> bool {
+        let verdicts = ["tool_result_is_error", "is_error", "exec_status"];
+        let has_verdict = || verdicts.iter().any(|key| step.has(key));
+        self.content.is_some()
+            || self.extra.keys().next().is_some()
+            || self.success.is_some()
+            || has_verdict()
+    }
+}
+
+/// Returns the answer that this result is. `step` is as in [`StepResult::is_answer`].
+fn answer<'a>(result: StepResult<'a>, step: &Members<'_>, is_codex: bool) -> Answer<'a> {
+    let (words, marks) = match result.content {
+        Some(content) => {
+            let (content, marks) = strip(content);
+            (Some(content), marks)
+        }
+        None => (None, Appended::default()),
+    };
+    let text = words.as_ref().map_or("".into(), TextCow::text);
+    let codex = if is_codex { words.as_ref().and_then(codex_text::read) } else { None };
+    // A status of success does not decide: an exit code may still report that the command failed.
+    let is_decisive = |outcome: &Outcome| outcome.status != Status::Ok;
+    let first = never_ran(text).or_else(|| {
+        let flag =
+            |extra: &Members<'_>| extra.flag("tool_result_is_error").or_else(|| extra.flag("is_error"));
+        let failed = flag(&result.extra).or_else(|| flag(step))?;
+        Some(if failed { broken_off(text) } else { None }.unwrap_or(Outcome::flag(failed)))
+    });
+    let exec_status = step.outcome("exec_status").filter(|_| !stops_session(text));
+    let outcome = first
+        .or_else(|| result.extra.outcome("status").filter(is_decisive))
+        .or_else(|| exec_status.filter(is_decisive))
+        .or_else(|| result.success.map(|success| Outcome::flag(!success)))
+        .or_else(|| step.get("exec_exit_code").and_then(is_failure_code).map(Outcome::exit_code))
+        .or(exec_status)
+        .or(marks.outcome)
+        .or_else(|| {
+            let failed = || broken_off(text).unwrap_or(Outcome::error(Provenance::Text));
+            marks.has_failed.then(failed)
+        })
+        .or_else(|| codex.as_ref().map(|(outcome, _)| *outcome))
+        .unwrap_or_else(|| Outcome::by_text(!marks.has_metadata && text.starts_with("<tool_use_error>")));
+    let cut = codex.and_then(|(_, observation)| observation);
+    outcome.answer(cut.or(words).into())
+}
+
+/// Text that a writer appended to a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Appended {
+    has_failed: bool,
+    has_metadata: bool,
+    /// The outcome in the metadata.
+    outcome: Option<Outcome>,
+}
+
+const FAILED: &str = "[error] tool reported failure";
+const METADATA: &str = "[metadata] ";
+
+/// Splits a text into the part before an appended text, and the facts in the appended text.
+fn strip(words: TextCow<'_>) -> (TextCow<'_>, Appended) {
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(METADATA));
+    let text = words.text();
+    if !text.spelling().ends_with(b"failure") && !text.may_hold(&FINDER) {
+        return (words, Appended::default());
+    }
+    let stripped = match &words {
+        TextCow::Borrowed(text) if text.is_plainly_spelled() => {
+            strip_text(*text).map(|(kept, marks)| (kept.into(), marks))
+        }
+        words => {
+            let text = words.text().to_str();
+            strip_text(Text::from(&*text)).map(|(kept, marks)| (TextCow::from(kept).into_made(), marks))
+        }
+    };
+    stripped.unwrap_or((words, Appended::default()))
+}
+
+/// Like [`strip`], for a plainly spelled text; `None` if nothing was appended.
+fn strip_text(text: Text<'_>) -> Option<(Text<'_>, Appended)> {
+    let failed = Appended { has_failed: true, ..Appended::default() };
+    if text.spelling().ends_with(FAILED.as_bytes())
+        && let Some((kept, _)) = text.rsplit_once(FAILED)
+    {
+        if kept.is_empty() {
+            return Some((kept, failed));
+        }
+        if let Some(kept) = kept.without_end("\n\n") {
+            return Some((kept, failed));
+        }
+    }
+    let (kept, metadata) = match text.rsplit_once("\n[metadata] ") {
+        Some(split) => split,
+        None if text.starts_with(METADATA) => ("".into(), text.skip_chars(METADATA.len())),
+        None => return None,
+    };
+    let marks = read_metadata(&metadata.to_str())?;
+    Some((without_copies(kept), marks))
+}
+
+/// Returns the output without the copies of it, under `[stdout]` and `[stderr]`, that a writer appended.
+fn without_copies(text: Text<'_>) -> Text<'_> {
+    let text = text.without_end("\n").unwrap_or_else(|| {
+        let copies = text.split_once("\n\n[stdout]\n").or_else(|| text.split_once("\n\n[stderr]\n"));
+        copies.map_or(text, |(kept, _)| kept)
+    });
+    if text.starts_with("[stdout]\n") || text.starts_with("[stderr]\n") { "".into() } else { text }
+}
+
+/// Reads metadata, as Claude Code stores it next to results; `None` if it is not JSON.
+fn read_metadata(text: &str) -> Option<Appended> {
+    let (unknown, _) = beside_result(&json(text)?.into());
+    let outcome = unknown.map(|reason| Outcome::unknown(reason, Provenance::Flag));
+    Some(Appended { has_failed: false, has_metadata: true, outcome })
 }

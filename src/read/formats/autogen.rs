@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Under(&LISTS, MESSAGE), Shape::Object(STATE)],
     reader: Reader::Document(read),
 };

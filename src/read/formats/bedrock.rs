@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Each(ORCHESTRATION), Shape::Under(&LISTS, ORCHESTRATION)],
     reader: Reader::Document(read),
 };

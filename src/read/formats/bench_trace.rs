@@ -12,7 +12,7 @@ use crate::trace::{
     Action, LabelledFailure, Milestone, ReferenceRoute, RouteStatus, RunSummary, StepInput, StepValidator,
 };
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(All(&[MayBeList("episodes"), Not(&OTHERS)])),
         Shape::Lines(All(&[MayBeList("episodes"), Not(&OTHERS)])),
@@ -31,8 +31,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 };
 
 /// A list of episodes of another tool: none of the first has a key of BenchTrace.
-const OTHERS: Mark =
-    Every("episodes", &Not(&Any(&[Has(&["snapshot"]), Has(&["failure_instances"]), Has(&["milestones"])])));
+const OTHERS: Mark = Every("episodes", &Not(&HasOne(&["snapshot", "failure_instances", "milestones"])));
 
 /// An episode. Other tools have snapshots as well, so a snapshot alone must have a trajectory.
 const EPISODE: Mark = All(&[
@@ -90,7 +89,6 @@ struct Entry<'a> {
     progress: Option<f64>,
 }
 
-/// Reads an episode.
 fn run(json: &mut Json<'_>, header: &Header, _: &mut Assembler<'_>, runs: &mut Runs<'_>) -> Read<RunSummary> {
     let start = json.offset();
     let mut episode = Episode::default();

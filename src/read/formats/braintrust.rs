@@ -3,7 +3,7 @@
 use super::otel::observed::{self, Observed};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Under(&LISTS, ROW)], reader: Reader::Fallible(read) };
 
 const LISTS: [&str; 3] = ["events", "data", "rows"];

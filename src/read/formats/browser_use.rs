@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Under(&["history"], ENTRY)], reader: Reader::Document(read) };
 
 const ENTRY: Mark = All(&[Has(&["model_output"]), Is(Kind::List, &["result"]), Is(Kind::Object, &["state"])]);

@@ -17,33 +17,30 @@ const fn definition(signature: &'static [Shape]) -> Definition {
 }
 
 /// Items of OpenAI's Responses API.
-pub(in crate::read) mod responses {
-    use super::{Definition, Shape, claims, definition};
-
-    pub(in crate::read) const FORMAT: Definition = definition(&[Shape::Document(
-        "items with `type` or `role`, some of them calls or their outputs",
-        claims,
-    )]);
+pub(super) mod responses {
+    pub(in crate::read::formats) const FORMAT: super::Definition =
+        super::definition(&[super::Shape::Document(
+            "items with `type` or `role`, some of them calls or their outputs",
+            super::claims,
+        )]);
 }
 
 /// Messages of Anthropic's models.
-pub(in crate::read) mod anthropic {
-    use super::{Definition, Shape, claims, definition};
-
-    pub(in crate::read) const FORMAT: Definition = definition(&[Shape::Document(
-        "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
-        claims,
-    )]);
+pub(super) mod anthropic {
+    pub(in crate::read::formats) const FORMAT: super::Definition =
+        super::definition(&[super::Shape::Document(
+            "messages with `role` and `content`, some with blocks `tool_use` or `tool_result`",
+            super::claims,
+        )]);
 }
 
 /// Messages of OpenAI's chat API.
-pub(in crate::read) mod openai {
-    use super::{Definition, Shape, claims, definition};
-
-    pub(in crate::read) const FORMAT: Definition = definition(&[Shape::Document(
-        "messages with `role`, and `content`, `tool_calls` or `function_call`",
-        claims,
-    )]);
+pub(super) mod openai {
+    pub(in crate::read::formats) const FORMAT: super::Definition =
+        super::definition(&[super::Shape::Document(
+            "messages with `role`, and `content`, `tool_calls` or `function_call`",
+            super::claims,
+        )]);
 }
 
 /// Keys that show that an object is in another format.
@@ -68,7 +65,7 @@ fn claims(document: &Document<'_>) -> bool {
 
 /// Returns the elements of a list or of lines, and their kind. A line of metadata may come before them.
 fn elements<'d, 'a>(document: &'d Document<'a>) -> Option<(&'d [Raw<'a>], Form)> {
-    let of = |items| form(&Source::Slice(items), DECISIVE).map(|form| (items, form));
+    let of = |items| form(&Source::Slice(items), DECISIVE, true).map(|form| (items, form));
     let items = document.items();
     let first = items.first()?;
     of(items).or_else(|| match document {
@@ -89,7 +86,7 @@ const DECISIVE: Option<usize> = Some(words::DECISIVE_ITEMS);
 
 /// The kind of the elements of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::read) enum Form {
+pub(super) enum Form {
     #[default]
     Messages,
     Items,
@@ -137,14 +134,9 @@ impl<'a> Source<'_, 'a> {
 }
 
 /// Returns the kind of the elements; `None` if they are neither messages nor items. If `enough` is given, the
-/// first `enough` elements may decide the kind; the others are then checked when they are read.
-fn form(source: &Source<'_, '_>, enough: Option<usize>) -> Option<Form> {
-    form_of(source, enough, true)
-}
-
-/// Like [`form`]. If `may_be_chat` is false, messages alone do not decide the kind early, because calls may
-/// still follow.
-fn form_of(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
+/// first `enough` elements may decide the kind; the others are then checked when they are read. If `may_be_chat` is
+/// false, messages alone do not decide the kind early, because calls may still follow.
+fn form(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
     let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
     let mut decided = false;
     let walked = source.walk(|json, _| {
@@ -204,7 +196,7 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     let mut chat = None;
     for (source, may_be_chat) in [(items, false), (messages, true), (evaluated, true), (response, false)] {
         let Some(source) = source else { continue };
-        match form_of(&source, enough, may_be_chat) {
+        match form(&source, enough, may_be_chat) {
             Some(Form::Items) => return Some((source, Form::Items)),
             Some(Form::Messages) if may_be_chat => chat = Some((source, Form::Messages)),
             _ => {}
@@ -292,7 +284,7 @@ fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> R
         match unfit {
             None => return Ok(conversation),
             Some(start) => {
-                form = self::form(source, None)
+                form = self::form(source, None, true)
                     .filter(|other| *other != form && form == found)
                     .ok_or_else(|| words::unfit(start, "messages of a chat"))?;
             }
@@ -326,7 +318,7 @@ fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Run
 }
 
 /// Returns the `reward` next to the elements, or else 1 or 0 for a flag that says whether the task was solved.
-pub(in crate::read) fn reward(members: &Members<'_>) -> Option<f64> {
+pub(super) fn reward(members: &Members<'_>) -> Option<f64> {
     let flag = || ["resolved", "pass"].iter().find_map(|key| members.flag(key));
     members.number("reward").or_else(|| flag().map(|solved| f64::from(u8::from(solved))))
 }

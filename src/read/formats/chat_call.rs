@@ -3,16 +3,16 @@
 use super::prelude::*;
 
 /// A parsed entry of `tool_calls`.
-pub(in crate::read) struct ToolCall<'a> {
+pub(super) struct ToolCall<'a> {
     /// `None` if it is not a call. The caller sets its turn.
-    pub(in crate::read) call: Option<Call<'a>>,
+    pub(super) call: Option<Call<'a>>,
     /// True if the entry is in the form of Inspect (`function` is a name) or tau2 (it has a `requestor`), so the
     /// message is not an OpenAI message.
-    pub(in crate::read) is_foreign: bool,
+    pub(super) is_foreign: bool,
 }
 
 impl<'a> ToolCall<'a> {
-    pub(in crate::read) fn read(json: &mut Json<'a>) -> Read<Self> {
+    pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
         let (mut id, mut function, mut custom, mut is_foreign) = (None, None, None, false);
         let (mut name, mut arguments, mut args) = (None, None, None);
         wire::object(json, |key, value| {
@@ -74,7 +74,7 @@ fn custom_call<'a>(json: &mut Json<'a>) -> Read<Option<Call<'a>>> {
 }
 
 /// Reads a call `{name, arguments}` from a value that was skipped.
-pub(in crate::read) fn legacy_call(value: Raw<'_>) -> Call<'_> {
+pub(super) fn legacy_call(value: Raw<'_>) -> Call<'_> {
     // Reading cannot fail, because the value was checked when it was skipped.
     function_call(&mut value.json()).ok().flatten().unwrap_or_else(|| Call::new(0, None, ""))
 }

@@ -5,9 +5,8 @@ use memchr::memmem;
 use super::prelude::*;
 use crate::read::call_outcome::{broken_off, have_failed, never_ran, typed_output};
 
-/// The value of `content`.
 #[derive(Debug)]
-pub(in crate::read) enum Body<'a> {
+pub(super) enum Body<'a> {
     /// The value as it was written, usually a string.
     Value(Raw<'a>),
     /// The texts and blocks of a list, in a message that is not a result.
@@ -26,7 +25,7 @@ impl<'a> Body<'a> {
     }
 
     /// Returns the content as the text of a result.
-    pub(in crate::read) fn into_result(self) -> Option<TextCow<'a>> {
+    pub(super) fn into_result(self) -> Option<TextCow<'a>> {
         match self {
             Self::Value(value) => words::result(value),
             // For a message whose role changed after its content was read.
@@ -35,7 +34,7 @@ impl<'a> Body<'a> {
     }
 
     /// Returns the result blocks of a message that is a result.
-    pub(in crate::read) fn results(&self) -> Vec<Block<'a>> {
+    pub(super) fn results(&self) -> Vec<Block<'a>> {
         let Self::Value(raw) = self else { return Vec::new() };
         if raw.kind() == Kind::String {
             return Vec::new();
@@ -48,7 +47,7 @@ impl<'a> Body<'a> {
     }
 
     /// Returns the content as the text of a message, and its blocks.
-    pub(in crate::read) fn into_message(self) -> Read<(Option<TextCow<'a>>, Vec<Block<'a>>)> {
+    pub(super) fn into_message(self) -> Read<(Option<TextCow<'a>>, Vec<Block<'a>>)> {
         let (texts, blocks) = match self {
             Self::Value(raw) if raw.kind() == Kind::String => {
                 (vec![Text::from(raw.json().text()?).into()], Vec::new())
@@ -78,11 +77,9 @@ fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
     Ok((texts, blocks))
 }
 
-/// Types of call blocks.
 const CALL_KINDS: [&str; 6] =
     ["tool_use", "tool_call", "tool-call", "toolCall", "server_tool_use", "mcp_tool_use"];
 
-/// Types of result blocks.
 const RESULT_KINDS: [&str; 4] = ["tool_result", "tool-result", "toolResult", "tool_call_result"];
 
 /// The suffix of the types of results that the provider writes into the model's message
@@ -113,7 +110,6 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<
     Ok(())
 }
 
-/// A part that is being read.
 #[derive(Default)]
 struct Part<'a> {
     is_call: Option<bool>,
@@ -220,23 +216,23 @@ impl<'a> Part<'a> {
 
 /// A block of a message: a call (such as `tool_use`) or a result (such as `tool_result`).
 #[derive(Debug, Default)]
-pub(in crate::read) struct Block<'a> {
-    pub(in crate::read) is_call: bool,
+pub(super) struct Block<'a> {
+    pub(super) is_call: bool,
     /// True for a result that the provider wrote into the model's message.
-    pub(in crate::read) is_of_server: bool,
-    pub(in crate::read) id: Option<Cow<'a, str>>,
-    pub(in crate::read) name: Option<Cow<'a, str>>,
-    pub(in crate::read) arguments: Content<Arguments<'a>>,
+    pub(super) is_of_server: bool,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
+    pub(super) arguments: Content<Arguments<'a>>,
     /// The id of the call that a result answers.
-    pub(in crate::read) answers: Option<Cow<'a, str>>,
-    pub(in crate::read) content: Option<TextCow<'a>>,
-    pub(in crate::read) is_error: Option<bool>,
+    pub(super) answers: Option<Cow<'a, str>>,
+    pub(super) content: Option<TextCow<'a>>,
+    pub(super) is_error: Option<bool>,
     /// The reason, if the status of a result leaves the outcome unknown.
-    pub(in crate::read) unknown: Option<UnknownReason>,
+    pub(super) unknown: Option<UnknownReason>,
 }
 
 impl<'a> Block<'a> {
-    pub(in crate::read) fn into_answer(self) -> Answer<'a> {
+    pub(super) fn into_answer(self) -> Answer<'a> {
         let flag = match self.unknown {
             Some(reason) => Outcome::unknown(reason, Provenance::Flag),
             None => Outcome::of_flag(self.is_error),

@@ -7,44 +7,43 @@ use super::mini_swe_agent::Extra;
 use super::prelude::*;
 use crate::read::call_outcome::{broken_off, never_ran};
 
-/// An element of a chat.
 #[derive(Debug, Default)]
-pub(in crate::read) struct Element<'a> {
-    pub(in crate::read) item: Option<Item>,
+pub(super) struct Element<'a> {
+    pub(super) item: Option<Item>,
     kind: Option<Cow<'a, str>>,
     has_body: bool,
     is_foreign: bool,
-    pub(in crate::read) role: Option<Cow<'a, str>>,
+    pub(super) role: Option<Cow<'a, str>>,
     /// The original role, if an exporter replaced it.
-    pub(in crate::read) original_role: Option<Cow<'a, str>>,
-    pub(in crate::read) content: Option<Body<'a>>,
-    pub(in crate::read) id: Option<Cow<'a, str>>,
-    pub(in crate::read) call_id: Option<Cow<'a, str>>,
-    pub(in crate::read) name: Option<Cow<'a, str>>,
+    pub(super) original_role: Option<Cow<'a, str>>,
+    pub(super) content: Option<Body<'a>>,
+    pub(super) id: Option<Cow<'a, str>>,
+    pub(super) call_id: Option<Cow<'a, str>>,
+    pub(super) name: Option<Cow<'a, str>>,
     arguments: Option<Raw<'a>>,
     action: Option<Raw<'a>>,
     queries: Option<Raw<'a>>,
     input: Option<Raw<'a>>,
-    pub(in crate::read) output: Option<Raw<'a>>,
+    pub(super) output: Option<Raw<'a>>,
     error: Option<Raw<'a>>,
-    pub(in crate::read) status: Option<Cow<'a, str>>,
+    pub(super) status: Option<Cow<'a, str>>,
     /// The calls of a message; `None` stands for an entry that is not a call.
-    pub(in crate::read) tool_calls: Vec<Option<Call<'a>>>,
+    pub(super) tool_calls: Vec<Option<Call<'a>>>,
     has_foreign_calls: bool,
-    pub(in crate::read) function_call: Option<Raw<'a>>,
+    pub(super) function_call: Option<Raw<'a>>,
     /// The id of the call that a message answers.
-    pub(in crate::read) answers: Option<Cow<'a, str>>,
+    pub(super) answers: Option<Cow<'a, str>>,
     /// The results inside one message of AutoGen 0.2, as separate messages.
-    pub(in crate::read) tool_responses: Vec<Self>,
-    pub(in crate::read) extra: Extra<'a>,
-    pub(in crate::read) is_error: Option<bool>,
+    pub(super) tool_responses: Vec<Self>,
+    pub(super) extra: Extra<'a>,
+    pub(super) is_error: Option<bool>,
     timestamp: Option<Raw<'a>>,
     usage: Option<Usage>,
 }
 
 impl<'a> Element<'a> {
     /// Reads an element into `self`, which must be empty.
-    pub(in crate::read) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
+    pub(super) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
         let found = self;
         wire::object(json, |key, value| {
             let place = match key {
@@ -169,36 +168,33 @@ impl<'a> Element<'a> {
     }
 
     /// Returns true if it has calls outside its content.
-    pub(in crate::read) fn has_calls(&self) -> bool {
+    pub(super) fn has_calls(&self) -> bool {
         !self.tool_calls.is_empty() || self.function_call.is_some_and(|call| call.kind() == Kind::Object)
     }
 
     /// Returns the name of the sub-agent that the role names (`subagent-7` in `assistant-subagent-7`), and
     /// replaces the role with `assistant`, `tool` or the original one.
-    pub(in crate::read) fn sub_agent(&mut self) -> Option<String> {
+    pub(super) fn sub_agent(&mut self) -> Option<String> {
         let name = self.role.as_deref()?.strip_prefix("assistant-")?.to_owned();
         let role = if self.answers.is_some() { Some("tool".into()) } else { self.original_role.take() };
         self.role = Some(role.unwrap_or_else(|| "assistant".into()));
         Some(name)
     }
 
-    /// Returns true if it can be a message.
-    pub(in crate::read) fn is_message(&self) -> bool {
+    pub(super) fn is_message(&self) -> bool {
         self.role.is_some() && self.has_body && !self.is_foreign && !self.has_foreign_calls
     }
 
-    /// Returns true if it can be an item.
-    pub(in crate::read) fn is_item(&self) -> bool {
+    pub(super) fn is_item(&self) -> bool {
         self.kind.is_some() || self.role.is_some()
     }
 
-    /// Returns true if it is the model's reasoning.
-    pub(in crate::read) fn is_reasoning(&self) -> bool {
+    pub(super) fn is_reasoning(&self) -> bool {
         matches!(self.kind.as_deref(), Some("reasoning" | "thought"))
     }
 
     /// Returns a member of an item, unless it is null.
-    pub(in crate::read) fn part(&self, key: &str) -> Option<Raw<'a>> {
+    pub(super) fn part(&self, key: &str) -> Option<Raw<'a>> {
         let part = match key {
             "arguments" => self.arguments,
             "action" => self.action,
@@ -212,19 +208,19 @@ impl<'a> Element<'a> {
     }
 
     /// Returns its time, from a date or from seconds since 1970.
-    pub(in crate::read) fn time(&self) -> Option<u64> {
+    pub(super) fn time(&self) -> Option<u64> {
         let written = self.timestamp.and_then(|at| time::of_string(at).or_else(|| time::of_seconds(at)));
         written.or(self.extra.time)
     }
 
     /// Returns the token usage of its response.
-    pub(in crate::read) fn usage(&self) -> Option<Usage> {
+    pub(super) fn usage(&self) -> Option<Usage> {
         self.usage.or(self.extra.usage)
     }
 
     /// Returns the outcome that the text and flags of a result show, if any. Callers must try this before the
     /// text rules of Codex.
-    pub(in crate::read) fn outcome(&self, text: Text<'_>) -> Option<Outcome> {
+    pub(super) fn outcome(&self, text: Text<'_>) -> Option<Outcome> {
         if let Some(outcome) = never_ran(text).or_else(|| broken_off(text)) {
             return Some(outcome);
         }
@@ -258,7 +254,7 @@ impl<'a> Element<'a> {
     }
 
     /// Returns the outcome of a call from the flags and the exit code of its result.
-    pub(in crate::read) fn flag(&self) -> Option<Outcome> {
+    pub(super) fn flag(&self) -> Option<Outcome> {
         let stated = |error: Raw<'a>| {
             error.boolean().or_else(|| error.string().filter(|text| !text.trim().is_empty()).map(|_| true))
         };
@@ -275,17 +271,15 @@ impl<'a> Element<'a> {
 }
 
 /// The possible kinds of an element, before it is read.
-pub(in crate::read) struct ElementProbe {
-    /// True if it can be a message.
-    pub(in crate::read) is_message: bool,
-    /// True if it can be an item.
-    pub(in crate::read) is_item: bool,
+pub(super) struct ElementProbe {
+    pub(super) is_message: bool,
+    pub(super) is_item: bool,
     /// Whether its type is that of a call or output; `None` if it has no type.
-    pub(in crate::read) of_calls: Option<bool>,
+    pub(super) of_calls: Option<bool>,
 }
 
 impl ElementProbe {
-    pub(in crate::read) fn at(json: &mut Json<'_>) -> Read<Self> {
+    pub(super) fn at(json: &mut Json<'_>) -> Read<Self> {
         let (mut has_role, mut has_body, mut is_foreign) = (false, false, false);
         let (mut has_foreign_calls, mut of_calls) = (false, None);
         let (mut has_content, mut has_other_text) = (false, false);

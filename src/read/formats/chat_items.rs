@@ -9,8 +9,7 @@ use crate::read::written_results;
 
 /// The kind of an item, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum Item {
-    /// A function call.
+pub(super) enum Item {
     Function,
     /// A call to a tool whose input is free text.
     Custom,
@@ -20,12 +19,11 @@ pub(in crate::read) enum Item {
     Server(&'static str),
     /// A call to a remote tool. The item contains the result.
     Mcp,
-    /// The output of a call.
     Output,
 }
 
 impl Item {
-    pub(in crate::read) fn of(kind: &str) -> Option<Self> {
+    pub(super) fn of(kind: &str) -> Option<Self> {
         Some(match kind {
             "function_call" => Self::Function,
             "custom_tool_call" => Self::Custom,
@@ -52,7 +50,7 @@ impl Item {
 impl Item {
     /// Returns the call of an item, and the answer that it contains, if any. `part` returns a member unless
     /// it is null.
-    pub(in crate::read) fn call<'a>(
+    pub(super) fn call<'a>(
         self,
         id: Option<Cow<'a, str>>,
         name: Option<Cow<'a, str>>,
@@ -87,7 +85,7 @@ impl Item {
 
 impl<'a> Conversation<'a> {
     /// Adds an item: a call, an answer, or a call with its answer.
-    pub(in crate::read) fn item(&mut self, item: Item, element: &mut Element<'a>) {
+    pub(super) fn item(&mut self, item: Item, element: &mut Element<'a>) {
         let id = element.call_id.take().or(element.id.take());
         if item == Item::Output {
             let turn = self.end_turn();
@@ -107,11 +105,7 @@ impl<'a> Conversation<'a> {
 /// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally
 /// `success`. `stated` is the outcome recorded elsewhere. With `nested`, a result of MCP in the text is unwrapped,
 /// and decides the outcome if nothing else does.
-pub(in crate::read) fn answer<'a>(
-    output: Option<Raw<'a>>,
-    stated: Option<Outcome>,
-    nested: bool,
-) -> Answer<'a> {
+pub(super) fn answer<'a>(output: Option<Raw<'a>>, stated: Option<Outcome>, nested: bool) -> Answer<'a> {
     let success = output.and_then(|output| output.member("success")?.boolean());
     let stated = success.map(|success| Outcome::flag(!success)).or(stated);
     let content = |output: Raw<'a>| {

@@ -16,20 +16,18 @@ use crate::read::written_results::{self, Unwrapped};
 const FAILURES: [&str; 5] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:", "MCP error -"];
 
 /// The reason for skipping an element, or a part of one.
-pub(in crate::read) const SKIPPED: &str = "elements that are neither messages, calls nor results";
+pub(super) const SKIPPED: &str = "elements that are neither messages, calls nor results";
 
-/// A chat that is being read.
 #[derive(Default)]
-pub(in crate::read) struct Conversation<'a> {
-    pub(in crate::read) metadata: Metadata,
-    pub(in crate::read) reward: Option<f64>,
-    pub(in crate::read) assembler: Assembler<'a>,
+pub(super) struct Conversation<'a> {
+    pub(super) metadata: Metadata,
+    pub(super) reward: Option<f64>,
+    pub(super) assembler: Assembler<'a>,
     form: Form,
     /// Number of elements so far.
     place: u64,
     /// The turn that the current consecutive elements of the model share.
     open_turn: Option<u64>,
-    /// Number of turns of the model.
     turns: u64,
     /// The tokens for the calls that follow.
     usage: Option<Usage>,
@@ -45,11 +43,11 @@ pub(in crate::read) struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    pub(in crate::read) fn new(form: Form, metadata: Metadata) -> Self {
+    pub(super) fn new(form: Form, metadata: Metadata) -> Self {
         Self { metadata, form, ..Self::default() }
     }
 
-    pub(in crate::read) fn format(&self) -> Format {
+    pub(super) fn format(&self) -> Format {
         match self.form {
             Form::Items => Format::OpenAiResponses,
             Form::Messages if self.has_blocks || self.sub_agents.iter().any(|(_, chat)| chat.has_blocks) => {
@@ -60,12 +58,12 @@ impl<'a> Conversation<'a> {
     }
 
     /// Returns the number of elements, including those of sub-agents.
-    pub(in crate::read) fn elements(&self) -> u64 {
+    pub(super) fn elements(&self) -> u64 {
         self.place
     }
 
     /// Takes the chats of sub-agents, with their names.
-    pub(in crate::read) fn take_sub_agents(&mut self) -> Vec<(String, Self)> {
+    pub(super) fn take_sub_agents(&mut self) -> Vec<(String, Self)> {
         std::mem::take(&mut self.sub_agents)
     }
 
@@ -82,27 +80,27 @@ impl<'a> Conversation<'a> {
     }
 
     /// Marks everything that follows as one response with these tokens.
-    pub(in crate::read) fn of_one_response(&mut self, usage: Option<Usage>) {
+    pub(super) fn of_one_response(&mut self, usage: Option<Usage>) {
         self.end_turn();
         self.whole_usage = usage;
     }
 
     /// Reads an element and adds it, or returns false if it does not have the expected form.
-    pub(in crate::read) fn element(&mut self, json: &mut Json<'a>) -> Read<bool> {
+    pub(super) fn element(&mut self, json: &mut Json<'a>) -> Read<bool> {
         let mut element = Element::default();
         element.read(json)?;
         self.add(&mut element)
     }
 
     /// Reads an element and adds it. One that does not have the expected form is skipped and counted.
-    pub(in crate::read) fn take(&mut self, json: &mut Json<'a>) -> Read<()> {
+    pub(super) fn take(&mut self, json: &mut Json<'a>) -> Read<()> {
         let is_added = self.element(json)?;
         self.unknown += u64::from(!is_added);
         Ok(())
     }
 
     /// Emits the run. Its termination may be the exit status that mini-swe-agent records.
-    pub(in crate::read) fn give(mut self, runs: &mut Runs<'_>) {
+    pub(super) fn give(mut self, runs: &mut Runs<'_>) {
         runs.pass_over(SKIPPED, self.unknown);
         let end = &mut self.metadata.termination;
         *end = end.take().or(self.exit_status.map(Cow::into_owned));
@@ -110,7 +108,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Adds an element, or returns false if it does not have the expected form.
-    pub(in crate::read) fn add(&mut self, element: &mut Element<'a>) -> Read<bool> {
+    pub(super) fn add(&mut self, element: &mut Element<'a>) -> Read<bool> {
         let fits = match self.form {
             // If one element is an item, the chat must be read as items.
             Form::Messages => element.is_message() && element.item.is_none(),
@@ -137,7 +135,7 @@ impl<'a> Conversation<'a> {
 
     /// Returns the turn of an element of the model. Consecutive elements share a turn: in a chat, the index of the
     /// first of them; among items, the number of earlier turns.
-    pub(in crate::read) fn turn(&mut self) -> u64 {
+    pub(super) fn turn(&mut self) -> u64 {
         if let Some(turn) = self.open_turn {
             return turn;
         }
@@ -149,13 +147,13 @@ impl<'a> Conversation<'a> {
     }
 
     /// Ends the turn of the model, and returns the turn of the current element.
-    pub(in crate::read) fn end_turn(&mut self) -> u64 {
+    pub(super) fn end_turn(&mut self) -> u64 {
         self.open_turn = None;
         if self.form == Form::Items { self.turns } else { self.place }
     }
 
     /// Adds a call with the tokens of the current response. `time` defaults to that of the current message.
-    pub(in crate::read) fn call(&mut self, mut call: Call<'a>, time: Option<u64>) -> CallNumber {
+    pub(super) fn call(&mut self, mut call: Call<'a>, time: Option<u64>) -> CallNumber {
         call.usage = self.usage.map(Box::new);
         call.time = time.or(self.time);
         self.assembler.call(call)

@@ -10,7 +10,7 @@ use super::prelude::*;
 use crate::read::text_calls;
 use crate::read::text_grammars::{self, Written};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Document(
         "a list of objects that hold messages, or an object with `conversation` or `conversations`",
         has_conversations,
@@ -18,7 +18,6 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::Last(read),
 };
 
-/// Keys of lists of messages.
 const LISTS: [&str; 3] = ["conversations", "conversation", "messages"];
 
 /// Like [`LISTS`], at the top of a document, where `messages` belongs to other formats.

@@ -5,7 +5,7 @@ use super::claude_code_line::{Line, read_line};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Items(All(&[
             TURN,
@@ -89,7 +89,6 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// A run that is being read.
 #[derive(Default)]
 struct Session<'a> {
     run: Recording<'a>,

@@ -4,32 +4,32 @@ use super::chat_content::{Block, Body};
 use super::prelude::*;
 
 /// The members of a line, whatever its type.
-pub(in crate::read) struct Line<'a> {
+pub(super) struct Line<'a> {
     kind: Option<Cow<'a, str>>,
     /// `None` if it is from neither the assistant nor the user.
-    pub(in crate::read) is_assistant: Option<bool>,
-    pub(in crate::read) has_message: bool,
-    pub(in crate::read) session: Option<Cow<'a, str>>,
-    pub(in crate::read) uuid: Option<Cow<'a, str>>,
-    pub(in crate::read) parent: Option<Cow<'a, str>>,
-    pub(in crate::read) agent: Option<Cow<'a, str>>,
-    pub(in crate::read) is_sidechain: bool,
+    pub(super) is_assistant: Option<bool>,
+    pub(super) has_message: bool,
+    pub(super) session: Option<Cow<'a, str>>,
+    pub(super) uuid: Option<Cow<'a, str>>,
+    pub(super) parent: Option<Cow<'a, str>>,
+    pub(super) agent: Option<Cow<'a, str>>,
+    pub(super) is_sidechain: bool,
     /// True if the program wrote the line for itself.
-    pub(in crate::read) is_skipped: bool,
+    pub(super) is_skipped: bool,
     /// Who wrote a user message, as far as the line says: the user or the harness.
-    pub(in crate::read) writer: Actor,
-    pub(in crate::read) time: Option<u64>,
-    pub(in crate::read) message_id: Option<Cow<'a, str>>,
-    pub(in crate::read) model: Option<Cow<'a, str>>,
-    pub(in crate::read) stop_reason: Option<Cow<'a, str>>,
-    pub(in crate::read) usage: Usage,
+    pub(super) writer: Actor,
+    pub(super) time: Option<u64>,
+    pub(super) message_id: Option<Cow<'a, str>>,
+    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) stop_reason: Option<Cow<'a, str>>,
+    pub(super) usage: Usage,
     /// The text of the message, unless it is blank.
-    pub(in crate::read) text: Option<TextCow<'a>>,
-    pub(in crate::read) blocks: Vec<Block<'a>>,
+    pub(super) text: Option<TextCow<'a>>,
+    pub(super) blocks: Vec<Block<'a>>,
     /// The reason, if the outcome of the call whose result the line holds is unknown.
-    pub(in crate::read) unknown: Option<UnknownReason>,
+    pub(super) unknown: Option<UnknownReason>,
     /// The duration of the call whose result the line holds, in nanoseconds.
-    pub(in crate::read) duration: Option<u64>,
+    pub(super) duration: Option<u64>,
 }
 
 /// Line types that are named in the reason for skipping a line. Skipped lines of other types share one count.
@@ -52,7 +52,7 @@ const KINDS: [&str; 14] = [
 
 impl Line<'_> {
     /// Returns the reason for skipping the line by its type.
-    pub(in crate::read) fn reason_of_kind(&self) -> Cow<'static, str> {
+    pub(super) fn reason_of_kind(&self) -> Cow<'static, str> {
         match self.kind.as_deref().map(|kind| KINDS.into_iter().find(|known| *known == kind)) {
             Some(Some(kind @ ("user" | "assistant"))) => {
                 format!("lines of type {kind} without a message").into()
@@ -64,13 +64,13 @@ impl Line<'_> {
     }
 
     /// Returns true if the line is a call of Cursor's CLI, whose other lines are like those of Claude Code.
-    pub(in crate::read) fn is_of_cursor(&self) -> bool {
+    pub(super) fn is_of_cursor(&self) -> bool {
         self.kind.as_deref() == Some("tool_call")
     }
 }
 
 /// Reads a line. A progress line of a sub-agent contains the sub-agent's line.
-pub(in crate::read) fn read_line<'a>(members: &Members<'a>) -> Line<'a> {
+pub(super) fn read_line<'a>(members: &Members<'a>) -> Line<'a> {
     let mut line = read_outer(members);
     let is_progress = line.kind.as_deref() == Some("progress");
     let inner = if is_progress { progress_of_agent(&members.object("data"), &mut line) } else { None };
@@ -179,7 +179,7 @@ fn progress_of_agent<'a>(data: &Members<'a>, outer: &mut Line<'a>) -> Option<Lin
 
 /// Returns the facts next to a result: whether the call is running or was interrupted, and its duration in
 /// nanoseconds.
-pub(in crate::read) fn beside_result(facts: &Members<'_>) -> (Option<UnknownReason>, Option<u64>) {
+pub(super) fn beside_result(facts: &Members<'_>) -> (Option<UnknownReason>, Option<u64>) {
     let is_late = matches!(facts.name("retrieval_status").as_deref(), Some("not_ready" | "timeout"));
     let is_running =
         is_late || facts.name("backgroundTaskId").is_some() || facts.flag("isAsync") == Some(true);

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Under(&["events", "data"], Any(&[EVENT, In("raw", &EVENT)]))],
     reader: Reader::Document(read),
 };
@@ -22,7 +22,7 @@ const EVENT: Mark = All(&[
             "session.status_*",
         ],
     ),
-    Any(&[Has(&["id"]), Has(&["processed_at"])]),
+    HasOne(&["id", "processed_at"]),
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {

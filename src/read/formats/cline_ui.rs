@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(MESSAGE)], reader: Reader::Document(read) };
 
 const MESSAGE: Mark = All(&[

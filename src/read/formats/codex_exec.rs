@@ -4,7 +4,7 @@
 use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(EVENT), Shape::Under(&["events"], In("payload", &EVENT))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Threads<'_>>::default(), list: "events" }),
 };
@@ -105,7 +105,6 @@ impl<'a> Threads<'a> {
     }
 }
 
-/// A thread that is being read.
 struct Thread<'a> {
     run: Recording<'a>,
     /// Number of known items, and the turn of the next.

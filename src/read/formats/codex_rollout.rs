@@ -10,7 +10,7 @@ use crate::read::session::{self, SessionReader};
 use crate::read::text_calls;
 use crate::trace::Entry;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Items(All(&[
             Says("type", &["session_meta", "turn_context", "response_item", "event_msg", "compacted"]),

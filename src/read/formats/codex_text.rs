@@ -14,7 +14,7 @@ const HEADER_LINES: usize = 10;
 type CodexText<'a> = (Outcome, Option<TextCow<'a>>);
 
 /// Reads the text of a result, or returns `None` if no rule applies.
-pub(in crate::read) fn read<'a>(words: &TextCow<'a>) -> Option<CodexText<'a>> {
+pub(super) fn read<'a>(words: &TextCow<'a>) -> Option<CodexText<'a>> {
     match words {
         TextCow::Borrowed(text) if text.is_plainly_spelled() => read_text(*text),
         words => {
@@ -27,7 +27,7 @@ pub(in crate::read) fn read<'a>(words: &TextCow<'a>) -> Option<CodexText<'a>> {
 
 /// Returns the outcome in the text of a result, if a rule applies, and the text without the parts that Codex
 /// wrote.
-pub(in crate::read) fn split(words: TextCow<'_>) -> (Option<Outcome>, TextCow<'_>) {
+pub(super) fn split(words: TextCow<'_>) -> (Option<Outcome>, TextCow<'_>) {
     match read(&words) {
         Some((outcome, observation)) => (Some(outcome), observation.unwrap_or(words)),
         None => (None, words),

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(SESSION)], reader: Reader::Document(read) };
 
 const SESSION: Mark =

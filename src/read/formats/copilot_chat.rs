@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::copilot_chat_log::{self as log, arguments, call_id, is_true, parts, short, shown, told};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(CHAT),
         Shape::Lines(Test("a snapshot of such an object", |line| {
@@ -34,7 +34,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Reads one chat.
 fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
     let id = members.name("sessionId").map(Cow::into_owned);
     let mut main = begin(id.clone(), None);
@@ -61,7 +60,6 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// The calls of a request by id.
 type Calls<'a> = BTreeMap<Cow<'a, str>, CallNumber>;
 
 fn begin<'a>(id: Option<String>, parent: Option<String>) -> Recording<'a> {
@@ -120,7 +118,6 @@ fn add_shown<'a>(calls: &mut Calls<'a>, request: &Members<'a>, run: &mut Recordi
     }
 }
 
-/// Returns true if an id looks like a UUID.
 fn is_uuid(id: &str) -> bool {
     id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }

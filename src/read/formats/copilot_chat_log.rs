@@ -117,7 +117,6 @@ fn leaves(element: Raw<'_>, to: &mut String) {
     }
 }
 
-/// Returns true if a value is `true`.
 pub(super) fn is_true(value: Option<Raw<'_>>) -> bool {
     value.and_then(Raw::boolean) == Some(true)
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[EVENT, In("raw", &EVENT)]))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Open<'_>>::default(), list: "" }),
 };
@@ -17,7 +17,7 @@ const EVENT: Mark = All(&[
         All(&[Says("type", &["session.start"]), In("data", &Has(&["sessionId"]))]),
         All(&[
             Says("type", &["assistant.message"]),
-            In("data", &All(&[Has(&["content"]), Any(&[Has(&["messageId"]), Has(&["toolRequests"])])])),
+            In("data", &All(&[Has(&["content"]), HasOne(&["messageId", "toolRequests"])])),
         ]),
         All(&[Says("type", &["tool.execution_start"]), In("data", &Has(&["toolCallId", "toolName"]))]),
         All(&[Says("type", &["tool.execution_complete"]), In("data", &Has(&["toolCallId", "success"]))]),

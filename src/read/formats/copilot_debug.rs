@@ -5,7 +5,7 @@
 use super::copilot_chat_log::{short, told};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(ENTRY), Shape::Object(EXPORT)], reader: Reader::Document(read) };
 
 const ENTRY: Mark =

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(Any(&[
             In("bubbles", &Values(&BUBBLE)),

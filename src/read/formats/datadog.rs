@@ -3,7 +3,7 @@
 use super::otel::observed::{self, Observed};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Under(&["data"], SPAN)], reader: Reader::Fallible(read) };
 
 const SPAN: Mark = In("attributes", &Is(Kind::String, &["trace_id", "span_id", "span_kind", "name"]));

@@ -3,7 +3,7 @@
 use super::otel::observed::{self, Observed};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(Any(&[CASES, In("testRunData", &CASES)])), Shape::Each(TRACE)],
     reader: Reader::Fallible(read),
 };
@@ -86,7 +86,6 @@ fn case(case: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Adds the spans of a trace.
 fn add<'a>(trace: &Members<'a>, spans: &mut Vec<Observed<'a>>, runs: &mut Runs<'_>) -> Read<()> {
     for (list, kind) in LISTS {
         for members in trace.objects(list) {

@@ -2,13 +2,13 @@
 //! most tools use. An event may lie inside other objects, and the content of a message may hold calls and
 //! results.
 
-use super::events_keys::{
+use super::events_object::{Event, What, holds_answers};
+use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, SAID,
 };
-use super::events_object::{Event, What, holds_answers};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Document(
         "objects that are calls, messages that hold calls, or messages of user and assistant",
         shows_a_run,
@@ -25,7 +25,7 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
 /// A task of tau-bench, which is not a run: its actions are the reference solution.
 const TASK: Mark = All(&[
     Has(&["instruction", "actions", "outputs"]),
-    Not(&Holds("actions", &Any(&[Has(&["observation"]), Has(&["result"]), Has(&["output"])]))),
+    Not(&Holds("actions", &HasOne(&["observation", "result", "output"]))),
 ]);
 
 /// Returns the events of a document; none if they do not show a run of an agent.

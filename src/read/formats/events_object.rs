@@ -1,15 +1,15 @@
 //! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
-use super::events_keys::{
-    ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, FINISHED, INNER, LISTS_OF_CALLS, LISTS_OF_RESULTS, NAMES,
-    NAMES_OF_STEPS, OUTPUTS, RESULT_KEYS, SESSIONS, TASKS,
+pub(super) use super::events_what::What;
+use super::events_what::{
+    ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
+    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP, TASKS,
 };
-use super::events_what::STEP;
-pub(in crate::read) use super::events_what::What;
 use super::prelude::*;
+use crate::read::call_outcome::{have_failed, is_printed_error, typed_output};
 
 /// Returns true if an object has a list of calls, one of them with its answer.
-pub(in crate::read) fn holds_answers(object: &Members<'_>) -> bool {
+pub(super) fn holds_answers(object: &Members<'_>) -> bool {
     let is_answered = |call: &Members<'_>| {
         NAMES.iter().any(|key| call.name(key).is_some())
             && ANSWERS.iter().any(|key| call.present(key).is_some())
@@ -23,17 +23,17 @@ fn is_named_call(object: &Members<'_>) -> bool {
 }
 
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
-pub(in crate::read) struct Event<'a> {
-    pub(in crate::read) layers: Vec<Members<'a>>,
+pub(super) struct Event<'a> {
+    pub(super) layers: Vec<Members<'a>>,
     /// The keys of the inner layers in the layers that enclose them.
     path: Vec<&'static str>,
     /// The tool, if the key of the call names it.
-    pub(super) tool: Option<String>,
-    pub(in crate::read) what: Option<What>,
+    tool: Option<String>,
+    pub(super) what: Option<What>,
 }
 
 impl<'a> Event<'a> {
-    pub(in crate::read) fn of(object: Raw<'a>) -> Self {
+    pub(super) fn of(object: Raw<'a>) -> Self {
         let (mut layers, mut path) = (vec![Members::from(object)], Vec::new());
         let mut by_place = None;
         while let Some(last) = layers.last().filter(|_| layers.len() < 5) {
@@ -117,28 +117,28 @@ impl<'a> Event<'a> {
     }
 
     /// Reads the value of the first of these keys that has one, from the innermost object outwards.
-    pub(super) fn find<T>(&self, keys: &[&str], read: impl Fn(&Members<'a>, &str) -> Option<T>) -> Option<T> {
+    fn find<T>(&self, keys: &[&str], read: impl Fn(&Members<'a>, &str) -> Option<T>) -> Option<T> {
         self.layers.iter().rev().find_map(|layer| keys.iter().find_map(|key| read(layer, key)))
     }
 
     /// Returns the value of the first of these keys, from the innermost object outwards.
-    pub(in crate::read) fn get(&self, keys: &[&str]) -> Option<Raw<'a>> {
+    pub(super) fn get(&self, keys: &[&str]) -> Option<Raw<'a>> {
         self.find(keys, Members::present)
     }
 
     /// Like [`Event::get`], but skips values that contain the innermost object, since they are the event itself.
-    pub(in crate::read) fn get_next_to(&self, keys: &[&str]) -> Option<Raw<'a>> {
+    pub(super) fn get_next_to(&self, keys: &[&str]) -> Option<Raw<'a>> {
         self.layers.iter().enumerate().rev().find_map(|(place, layer)| {
             let is_other = |key: &&&str| self.path.get(place) != Some(*key);
             keys.iter().filter(is_other).find_map(|key| layer.present(key))
         })
     }
 
-    pub(in crate::read) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
+    pub(super) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
         self.find(keys, Members::ident)
     }
 
-    pub(in crate::read) fn name(&self) -> Option<Cow<'a, str>> {
+    pub(super) fn name(&self) -> Option<Cow<'a, str>> {
         if let Some(tool) = &self.tool {
             return Some(Cow::Owned(tool.clone()));
         }
@@ -147,18 +147,18 @@ impl<'a> Event<'a> {
         self.find(names, Members::name).or_else(|| self.find(&["intent"], Members::name))
     }
 
-    pub(in crate::read) fn session(&self) -> Option<Cow<'a, str>> {
+    pub(super) fn session(&self) -> Option<Cow<'a, str>> {
         let outer = self.layers.first()?;
         SESSIONS.iter().find_map(|key| outer.ident(key))
     }
 
-    pub(in crate::read) fn task(&self) -> Option<Cow<'a, str>> {
+    pub(super) fn task(&self) -> Option<Cow<'a, str>> {
         let outer = self.layers.first()?;
         TASKS.iter().find_map(|key| outer.ident(key))
     }
 
     /// Returns true if it is a step whose action is a string, without the name of a tool.
-    pub(in crate::read) fn acts(&self) -> bool {
+    pub(super) fn acts(&self) -> bool {
         let is_object = |layer: &Members<'_>| layer.is("action", Kind::Object);
         self.what == Some(What::Step)
             && self.ident(&["tool", "tool_name", "toolName"]).is_none()
@@ -166,7 +166,7 @@ impl<'a> Event<'a> {
     }
 
     /// Returns the number of its step or turn. The numbers start again with each run.
-    pub(in crate::read) fn number(&self) -> Option<i64> {
+    pub(super) fn number(&self) -> Option<i64> {
         let outer = self.layers.first()?;
         ["step", "step_idx", "step_index", "turn", "iteration", "round"]
             .iter()
@@ -174,31 +174,31 @@ impl<'a> Event<'a> {
     }
 
     /// Returns the id of the sub-agent, if the event contains a line of a sub-agent of Claude Code.
-    pub(in crate::read) fn sidechain(&self) -> Option<Cow<'a, str>> {
+    pub(super) fn sidechain(&self) -> Option<Cow<'a, str>> {
         let is_one = self.layers.iter().any(|layer| layer.flag("isSidechain") == Some(true));
         is_one.then(|| self.ident(&["agentId"]).unwrap_or("sidechain".into()))
     }
 
-    pub(in crate::read) fn calls(&self) -> Vec<Raw<'a>> {
+    pub(super) fn calls(&self) -> Vec<Raw<'a>> {
         // `tools_called` may list no more than names.
         let calls = |items: &Vec<Raw<'a>>| items.iter().any(|item| item.kind() != Kind::String);
         self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items().filter(calls)).unwrap_or_default()
     }
 
     /// Returns the results in a message, apart from its content.
-    pub(in crate::read) fn results(&self) -> Vec<Raw<'a>> {
+    pub(super) fn results(&self) -> Vec<Raw<'a>> {
         self.find(&LISTS_OF_RESULTS, |layer, key| layer.get(key)?.items()).unwrap_or_default()
     }
 
     /// Returns the id of a call or a result. `ElevenLabs` writes that of a call as that of a request.
-    pub(in crate::read) fn call_id(&self) -> Option<Cow<'a, str>> {
+    pub(super) fn call_id(&self) -> Option<Cow<'a, str>> {
         let of_request =
             || self.get(&["params_as_json", "result_value"]).and_then(|_| self.ident(&["request_id"]));
         self.ident(&CALL_IDS).or_else(of_request)
     }
 
     /// Returns the text of a message, without the blocks in it.
-    pub(in crate::read) fn text(&self) -> Option<TextCow<'a>> {
+    pub(super) fn text(&self) -> Option<TextCow<'a>> {
         let of_hook = || {
             let texts = [("userPromptSubmit", "prompt"), ("turn", "outputText")];
             texts.iter().find_map(|(key, text)| self.get(&[key])?.member(text).and_then(words::text))
@@ -208,13 +208,13 @@ impl<'a> Event<'a> {
     }
 
     /// Returns the parts of the content that are calls or results.
-    pub(in crate::read) fn blocks(&self) -> Vec<Self> {
+    pub(super) fn blocks(&self) -> Vec<Self> {
         let parts = self.find(&["content", "parts", "contents"], |layer, key| layer.get(key)?.items());
         let parts = parts.unwrap_or_default().into_iter().filter(|part| part.kind() == Kind::Object);
         parts.map(Self::of).filter(|part| matches!(part.what, Some(What::Call | What::Result))).collect()
     }
 
-    pub(in crate::read) fn is_call(&self) -> bool {
+    pub(super) fn is_call(&self) -> bool {
         match self.what {
             Some(What::Call | What::Step | What::Done) => self.name().is_some(),
             Some(What::Message(_)) => {
@@ -231,12 +231,12 @@ impl<'a> Event<'a> {
     }
 
     /// Returns true if it is a result with the tool and the arguments of its call.
-    pub(in crate::read) fn repeats_call(&self) -> bool {
+    pub(super) fn repeats_call(&self) -> bool {
         self.what == Some(What::Result) && self.name().is_some() && self.get(&ARGUMENTS).is_some()
     }
 
     /// Returns the content for a call without arguments: absent if it has a key for them, otherwise not recorded.
-    pub(in crate::read) fn without_arguments<T>(&self) -> Content<T> {
+    pub(super) fn without_arguments<T>(&self) -> Content<T> {
         if self.has_any(&ARGUMENTS) { Content::Absent } else { Content::NotRecorded }
     }
 
@@ -246,13 +246,13 @@ impl<'a> Event<'a> {
     }
 
     /// Returns true if the event starts a run with a task. Starts of agents inside a run name the agent.
-    pub(in crate::read) fn starts_a_run(&self) -> bool {
+    pub(super) fn starts_a_run(&self) -> bool {
         self.what == Some(What::Start)
             && self.get(&ASKED).and_then(words::text).is_some()
             && self.get(&["agent", "agent_name", "agentName", "name"]).is_none()
     }
 
-    pub(in crate::read) fn time(&self) -> Option<u64> {
+    pub(super) fn time(&self) -> Option<u64> {
         let time = self.get(&["timestamp", "time", "created_at", "createdAt", "ts"])?;
         // Integers of 12 or more digits are milliseconds.
         let is_long = time.integer().is_some_and(|number| number > 99_999_999_999);
@@ -261,7 +261,7 @@ impl<'a> Event<'a> {
     }
 
     /// Returns true if it is an answer, or a call with its answer.
-    pub(in crate::read) fn is_answered(&self) -> bool {
+    pub(super) fn is_answered(&self) -> bool {
         match self.what {
             Some(What::Result | What::Done | What::Tool) => true,
             Some(What::Call | What::Step) => self.get_next_to(&ANSWERS).is_some(),
@@ -270,5 +270,75 @@ impl<'a> Event<'a> {
                     || self.blocks().iter().any(|block| block.what == Some(What::Result))
             }
         }
+    }
+
+    fn flag(&self, keys: &[&str]) -> Option<bool> {
+        self.get(keys).and_then(Raw::boolean)
+    }
+
+    /// Returns the text of a result and its outcome.
+    pub(super) fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
+        let error = self.get(&ERRORS).filter(|error| error.boolean().is_none());
+        let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
+        let output = self
+            .get(outputs)
+            .or_else(|| self.get(&["preview"]))
+            .filter(|output| error.is_none() || output.kind() != Kind::Object);
+        let is_text = |output: &Raw<'a>| {
+            output.member("type").and_then(common::name).is_some_and(|kind| kind == "text")
+        };
+        // The AI SDK gives the kind of an output next to it.
+        let typed = output.and_then(|output| {
+            let of_output = Members::from(output);
+            let (key, failed) = typed_output(&of_output.name("type")?)?;
+            Some((of_output.get(key).filter(|_| of_output.iter().count() == 2)?, failed))
+        });
+        let text = output.filter(is_text).and_then(words::text);
+        let text = text.or_else(|| words::result(typed?.0));
+        let observed = text.or_else(|| output.or(error).and_then(words::result));
+        let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
+        // Cursor's CLI puts the result under a word for its outcome, such as `success`.
+        let cursor = self.tool.as_ref().map(|_| members(output));
+        let said = cursor.as_ref().and_then(|output| output.iter().next());
+        let code = self
+            .get(&["exit_code", "exitCode"])
+            .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
+            .or_else(|| said?.1.member("exitCode"))
+            .or_else(|| members(self.get(&["metadata"])).first(&["exit_code", "exit"]));
+        let status = self.find(&["status"], Members::name);
+        let status = status.map(|status| status.to_ascii_lowercase());
+        // If the action is a string, `success` next to it is the outcome of the task, not of the call.
+        let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };
+        let failed = self
+            .flag(&["is_error", "isError", "error"])
+            .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
+            .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
+            .or_else(|| self.find(&["hookName"], Members::name).and(output).and_then(have_failed))
+            .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))
+            .or_else(|| error.is_some().then_some(true))
+            .or_else(|| said.map(|(word, _)| word != "success"))
+            .or_else(|| match status.as_deref()? {
+                "error" | "failed" | "failure" | "invalid_request" => Some(true),
+                "success" | "ok" => Some(false),
+                _ => None,
+            });
+        // Grok Build puts the exit code on the first line of the output of a command.
+        let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
+        let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
+        let code = code.and_then(is_failure_code).or_else(by_line);
+        let outcome = match (failed, code) {
+            _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
+            (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
+            (Some(true), _) => Outcome::flag(true),
+            (_, Some(failed)) => Outcome::exit_code(failed),
+            (Some(false), None) => Outcome::flag(false),
+            (None, None) => match &observed {
+                Some(text) => {
+                    Outcome::by_text(text.text().starts_with("Error:") || is_printed_error(text.text()))
+                }
+                None => Outcome::UNMARKED,
+            },
+        };
+        (observed, outcome)
     }
 }

@@ -7,7 +7,7 @@ use memchr::memmem::Finder;
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[SESSION, Is(Kind::List, &["messages"])])), Shape::Lines(SESSION)],
     reader: Reader::Document(read),
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::gemini_cli::has_failed;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Document(
         "contents with `role` and `parts`, one of the role `model` or with a call",
         are_contents,
@@ -119,7 +119,7 @@ impl<'a> Contents<'a> {
                 Some((true, call)) => {
                     self.call(&Members::from(call));
                 }
-                Some((false, response)) => self.answer_with(&Members::from(response), outcome),
+                Some((false, response)) => self.answer(&Members::from(response), outcome),
                 None if part.member("text").is_some() => {}
                 None => self.run.pass_over("parts of other types", 1),
             }
@@ -133,12 +133,8 @@ impl<'a> Contents<'a> {
         self.run.call(id, call.name("name"), call.get("args"))
     }
 
-    /// Adds the response to a call.
-    pub(super) fn answer(&mut self, response: &Members<'a>) {
-        self.answer_with(response, None);
-    }
-
-    fn answer_with(&mut self, response: &Members<'a>, known: Option<Outcome>) {
+    /// Adds the response to a call. `known` is its outcome, if that is recorded elsewhere.
+    pub(super) fn answer(&mut self, response: &Members<'a>, known: Option<Outcome>) {
         let (id, name) = (response.name("id").filter(|id| self.ids.contains(id)), response.name("name"));
         let value = response.present("response");
         let (text, outcome) = outcome(value, name.as_deref());

@@ -4,7 +4,7 @@ use super::gemini_cli::has_failed;
 use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["init"]), Is(Kind::String, &["session_id", "model", "timestamp"])]),
         All(&[
@@ -48,7 +48,6 @@ impl<'a> Open<'a> {
         Self { run: Recording::of_agent("gemini"), said: String::new(), responds: false, shells: Vec::new() }
     }
 
-    /// Adds the collected text of the model.
     fn flush(&mut self) {
         let said = std::mem::take(&mut self.said);
         self.run.say(Actor::Agent, Some(said.into()));

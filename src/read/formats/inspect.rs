@@ -4,15 +4,14 @@
 //! matched by the id of their message or calls, and executions of tools, matched by the id of the call.
 
 use memchr::memmem::Finder;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
 
-use super::inspect_events::Measured;
 use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 use crate::json::Fault;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
         Has(&["version"]),
         Is(Kind::Object, &["eval"]),
@@ -30,19 +29,13 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns the metadata that all samples of a log share.
-pub(in crate::read) fn metadata(log: &Members<'_>) -> Metadata {
+pub(super) fn metadata(log: &Members<'_>) -> Metadata {
     let name = |key: &str| Some(log.object("eval").name(key)?.as_ref().into());
     Metadata { domain: name("task"), model: name("model"), agent: name("solver"), ..Metadata::default() }
 }
 
 /// Reads the sample at this position of its log.
-pub(in crate::read) fn sample(
-    value: Raw<'_>,
-    position: u64,
-    eval: &Metadata,
-    runs: &mut Runs<'_>,
-) -> Read<()> {
+pub(super) fn sample(value: Raw<'_>, position: u64, eval: &Metadata, runs: &mut Runs<'_>) -> Read<()> {
     let sample = Members::from(value);
     if !sample.is("messages", Kind::List) {
         let is_object = value.kind() == Kind::Object;
@@ -115,7 +108,6 @@ pub(super) fn observation<'a>(result: &Members<'a>) -> Option<TextCow<'a>> {
     error.result("message").or(content)
 }
 
-/// A sample that is being read.
 struct Conversation<'a> {
     steps: Assembler<'a>,
     attachments: Attachments<'a>,
@@ -170,7 +162,6 @@ struct Attachments<'a> {
     all: Option<Raw<'a>>,
     /// By name, once one was requested.
     found: Option<BTreeMap<String, Raw<'a>>>,
-    /// Number of bytes that may still be copied.
     left: usize,
 }
 
@@ -231,5 +222,85 @@ impl<'a> Attachments<'a> {
         out.push_str(rest);
         drop(whole);
         Ok(if changed { out.into() } else { words })
+    }
+}
+
+/// The start and duration of a tool execution.
+#[derive(Debug, Clone, Copy, Default)]
+struct Execution {
+    time: Option<u64>,
+    duration_ns: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Response {
+    time: Option<u64>,
+    usage: Option<Usage>,
+}
+
+#[derive(Debug, Default)]
+struct Measured<'a> {
+    responses: Vec<Response>,
+    /// Indexes of responses, by message id.
+    by_message: BTreeMap<Cow<'a, str>, usize>,
+    /// Indexes of responses, by call id.
+    by_call: BTreeMap<Cow<'a, str>, usize>,
+    /// By call id, in order: ids may repeat.
+    executions: BTreeMap<Cow<'a, str>, VecDeque<Execution>>,
+}
+
+impl<'a> Measured<'a> {
+    fn of(events: Raw<'a>) -> Self {
+        let mut measured = Self::default();
+        for event in events.items().unwrap_or_default() {
+            measured.event(&Members::from(event));
+        }
+        measured
+    }
+
+    fn event(&mut self, event: &Members<'a>) {
+        let time = event.time("timestamp");
+        match event.name("event").as_deref() {
+            Some("tool") => {
+                if let Some(id) = event.name("id") {
+                    let end = event.time("completed");
+                    let duration_ns = event
+                        .get("working_time")
+                        .and_then(time::of_seconds)
+                        .or_else(|| end?.checked_sub(time?));
+                    self.executions.entry(id).or_default().push_back(Execution { time, duration_ns });
+                }
+            }
+            Some("model") => {
+                let place = self.responses.len();
+                let output = event.object("output");
+                self.responses.push(Response { time, usage: output.usage("usage") });
+                let choice = output.objects("choices").next();
+                let message = choice.map(|choice| choice.object("message")).unwrap_or_default();
+                if let Some(id) = message.name("id") {
+                    self.by_message.entry(id).or_insert(place);
+                }
+                for id in message.objects("tool_calls").filter_map(|call| call.name("id")) {
+                    self.by_call.entry(id).or_insert(place);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the request time of the response with this message.
+    fn time_of_message(&self, id: &str) -> Option<u64> {
+        self.responses.get(*self.by_message.get(id)?)?.time
+    }
+
+    /// Returns the tokens of the response with this message, or else with one of these calls.
+    fn tokens<'c>(&self, message: Option<&str>, mut calls: impl Iterator<Item = &'c str>) -> Option<Usage> {
+        let by_message = message.and_then(|id| self.by_message.get(id));
+        let place = by_message.or_else(|| calls.find_map(|id| self.by_call.get(id)))?;
+        self.responses.get(*place)?.usage
+    }
+
+    fn next_execution(&mut self, id: &str) -> Option<Execution> {
+        self.executions.get_mut(id)?.pop_front()
     }
 }

@@ -83,7 +83,6 @@ fn broken(error: &rawzip::Error) -> Error {
     Error::new(ErrorKind::Syntax, format!("the zip archive is damaged: {error}"))
 }
 
-/// A file in an archive.
 struct Place {
     name: String,
     wayfinder: rawzip::ZipArchiveEntryWayfinder,

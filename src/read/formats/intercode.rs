@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Object(Values(&EPISODE))], reader: Reader::Object(read) };
 
 const EPISODE: Mark = In("turn_history", &Is(Kind::List, &["actions", "observations"]));
@@ -57,7 +57,6 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns the answer that an action submits.
 fn submitted(action: &str) -> Option<&str> {
     let answer = action.strip_prefix("submit").filter(|rest| rest.is_empty() || rest.starts_with(' '));
     answer.map(common::trim)

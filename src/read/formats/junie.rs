@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(All(&[
         Says("kind", &["SessionA2uxEvent"]),
         In("event", &In("agentEvent", &Is(Kind::String, &["kind"]))),

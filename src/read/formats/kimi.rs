@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[EVENT, In("message", &EVENT), In("params", &EVENT), MARK, APPENDED]))],
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "" }),
 };
@@ -53,7 +53,6 @@ impl<'a> Session<'a> for Sessions<'a> {
 }
 
 impl<'a> Sessions<'a> {
-    /// Reads an event, or returns false if its type is unknown.
     fn event(&mut self, event: &Members<'a>, time: Option<u64>) -> bool {
         let kind = event.name("type");
         let payload = if event.has("payload") { event.object("payload") } else { event.clone() };
@@ -79,7 +78,6 @@ fn is_aside(line: &Members<'_>) -> bool {
     ASIDES.contains(&about) || kind == "context.apply_compaction"
 }
 
-/// A run that is being read.
 struct Open<'a> {
     run: Recording<'a>,
     /// Parts of the agent's unfinished message.

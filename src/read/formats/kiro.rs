@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(All(&[
         Says("kind", &["Prompt", "AssistantMessage", "ToolResults"]),
         In("data", &Is(Kind::List, &["content"])),

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Each(Test(
         "messages of `type` human, ai or tool that have `additional_kwargs`, `response_metadata`, `tool_call_id` or \
          `data`, or `lc` and `kwargs`, alone or in a state",
@@ -69,7 +69,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Returns true for a user message.
 pub(super) fn is_of_user(message: Raw<'_>) -> bool {
     class(&Members::from(message)).is_some_and(|class| class == "human")
 }

@@ -3,7 +3,7 @@
 use super::otel::observed::{self, Observed, sole};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(HOLDER), Shape::List(HOLDER), Shape::Items(OBSERVATION)],
     reader: Reader::Fallible(read),
 };
@@ -53,7 +53,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     Ok(())
 }
 
-/// Collects the observations in an object.
 fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, runs: &mut Runs<'_>) {
     let trace = members.object("trace");
     let trace = if trace.whole().is_some() { &trace } else { members };

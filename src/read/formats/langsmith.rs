@@ -4,7 +4,7 @@ use super::langchain;
 use super::otel::observed::{self, Observed, sole, sole_text};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Each(Any(&[RUN, Holds("post", &RUN), Holds("runs", &RUN)]))],
     reader: Reader::Fallible(read),
 };
@@ -13,7 +13,7 @@ pub(in crate::read) const FORMAT: Definition = Definition {
 const RUN: Mark = All(&[
     Is(Kind::String, &["id", "run_type"]),
     Has(&["inputs"]),
-    Any(&[Has(&["trace_id"]), Has(&["dotted_order"]), Has(&["start_time"]), Has(&["child_runs"])]),
+    HasOne(&["trace_id", "dotted_order", "start_time", "child_runs"]),
 ]);
 
 /// Keys of lists of runs in the objects that hold them.
@@ -124,7 +124,6 @@ impl<'a> Record<'a> {
         self.name("trace_id").or_else(ordered)
     }
 
-    /// Returns the id of its parent run.
     fn parent(&self) -> Option<Cow<'a, str>> {
         let ordered = || {
             let order = self.name("dotted_order")?;
@@ -133,7 +132,6 @@ impl<'a> Record<'a> {
         self.name("parent_run_id").or_else(|| self.parent.clone()).or_else(ordered)
     }
 
-    /// Returns the model that its metadata names.
     fn listed_model(&self) -> Option<Cow<'a, str>> {
         self.get("extra")?.member("metadata")?.member("ls_model_name").and_then(common::name)
     }

@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, SAMPLE]))],
     reader: Reader::Document(read),
 };
@@ -61,7 +61,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Emits the run of a letta-evals sample.
 fn sample(document: &Document<'_>, result: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("letta");
     let sample = result.object("sample");

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Under(&["events"], EVENT), Shape::Object(CONTEXT), Shape::Each(RESPONSE)],
     reader: Reader::Document(read),
 };
@@ -72,7 +72,6 @@ fn said<'a>(message: &Members<'a>) -> Option<TextCow<'a>> {
     wire::joined(blocks).or_else(|| message.text("content"))
 }
 
-/// Returns the text and outcome of a `ToolOutput`.
 fn output<'a>(output: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     let text = said(output).or_else(|| output.result("raw_output"));
     (text, Outcome::of_flag(output.flag("is_error")))

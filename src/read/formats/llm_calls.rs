@@ -12,7 +12,7 @@ use super::llm_conversations::{self, Exchanges, Kept};
 use super::prelude::*;
 use super::{llm_code, llm_messages, llm_stream};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Each(Test(
             "`request` (or `payload`) and `response`, or `input` and `output`, the first with `messages`, `input` or \
@@ -36,7 +36,6 @@ const STORE: Mark = Holds("steps", &STEP);
 /// A logged request with its response.
 pub(super) struct Exchange<'a> {
     request: Body<'a>,
-    /// Number of messages in the request.
     length: usize,
     response: Option<Body<'a>>,
     /// True if the log covers the run from its start. Model messages in the first request are then examples.
@@ -97,7 +96,6 @@ impl<'a> Body<'a> {
         messages.or_else(|| self.contents().map(|contents| (contents, Form::Items)))
     }
 
-    /// Returns the contents of a request to Gemini.
     fn contents(&self) -> Option<Vec<Raw<'_>>> {
         let contents = self.json().member("contents").and_then(Raw::items)?;
         contents.first()?.member("parts").is_some().then_some(contents)
@@ -187,12 +185,10 @@ impl<'a> Exchange<'a> {
         messages.into_iter().map(llm_messages::key).collect()
     }
 
-    /// Returns the messages or items of the response.
     pub(super) fn spoken(&self) -> Vec<Raw<'_>> {
         self.response.as_ref().map(|response| llm_messages::spoken(response.json())).unwrap_or_default()
     }
 
-    /// Returns the error of a request that failed.
     fn failure(&self) -> Option<TextCow<'_>> {
         let error = self.response.as_ref().and_then(|response| response.member("error")).or(self.error)?;
         words::text(error.member("message").unwrap_or(error))

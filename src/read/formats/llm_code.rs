@@ -78,7 +78,6 @@ fn block(text: &str) -> Option<(&str, &str)> {
     Some((common::trim(language), common::trim(code)))
 }
 
-/// Returns the outcome of code, judged by its output.
 fn outcome(text: &TextCow<'_>) -> Outcome {
     let text = text.text().to_str();
     let text = text.trim_start_matches(OUTPUT).trim_start_matches(common::SPACE).trim_start_matches("```");

@@ -13,7 +13,6 @@ pub(super) enum Kept {
     Conversation(String),
 }
 
-/// The requests of one conversation.
 pub(super) struct Exchanges<'e, 'a> {
     /// The keys of the messages of the last request, and their hashes.
     keys: Vec<String>,

@@ -60,7 +60,6 @@ pub(super) fn spoken_in_parts(response: Raw<'_>) -> Option<String> {
     Some(format!(r#"{{"content":[{}],"usage":{usage}}}"#, content.join(",")))
 }
 
-/// Returns the messages or items of a response.
 pub(super) fn spoken(response: Raw<'_>) -> Vec<Raw<'_>> {
     let choice = response
         .member("choices")

@@ -28,7 +28,6 @@ fn append(text: &mut String, part: &Value) {
     text.push_str(part.as_str().unwrap_or_default());
 }
 
-/// The parts of a response that have been read.
 #[derive(Default)]
 struct Response {
     text: String,

@@ -5,7 +5,7 @@ use super::prelude::*;
 use super::unread;
 use crate::json::Fault;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
         Says("trajectory_format", &["mini-swe-agent-1"]),
         Is(Kind::List, &["messages"]),
@@ -39,23 +39,22 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 /// Returns the model, from the configuration in `info`.
-pub(in crate::read) fn model_of(info: Raw<'_>) -> Option<Cow<'_, str>> {
+pub(super) fn model_of(info: Raw<'_>) -> Option<Cow<'_, str>> {
     common::name(info.member("config")?.member("model")?.member("model_name")?)
 }
 
-/// Facts in `extra` of a message.
 #[derive(Debug, Default)]
-pub(in crate::read) struct Extra<'a> {
-    pub(in crate::read) returncode: Option<Raw<'a>>,
-    pub(in crate::read) exit_status: Option<Cow<'a, str>>,
+pub(super) struct Extra<'a> {
+    pub(super) returncode: Option<Raw<'a>>,
+    pub(super) exit_status: Option<Cow<'a, str>>,
     /// Why the message interrupts the agent.
     interrupt: Option<Cow<'a, str>>,
-    pub(in crate::read) time: Option<u64>,
-    pub(in crate::read) usage: Option<Usage>,
+    pub(super) time: Option<u64>,
+    pub(super) usage: Option<Usage>,
 }
 
 impl<'a> Extra<'a> {
-    pub(in crate::read) fn of(extra: &Members<'a>) -> Self {
+    pub(super) fn of(extra: &Members<'a>) -> Self {
         Self {
             returncode: extra.get("returncode"),
             exit_status: extra.name("exit_status"),
@@ -67,7 +66,7 @@ impl<'a> Extra<'a> {
 
     /// Returns true if the harness wrote the message, such as a `FormatError`. Interrupts by users are of type
     /// `UserInterruption`, `UserRejection` or `UserNewTask`.
-    pub(in crate::read) fn is_notice(&self) -> bool {
+    pub(super) fn is_notice(&self) -> bool {
         self.interrupt.as_deref().is_some_and(|kind| !kind.starts_with("User"))
     }
 }

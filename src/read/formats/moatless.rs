@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(Test(
         "`transitions` or `steps` with `actions`, or `nodes` or a `root` with `node_id` and actions",
         |object| transitions(object).is_some() || !nodes(object).is_empty(),

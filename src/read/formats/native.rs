@@ -7,9 +7,9 @@ use crate::read::format::RecordReader;
 use crate::read::header::Header;
 use crate::trace::{RunSummary, Trace};
 
-const FOREIGN: Mark = Every("traces", &Not(&Any(&[Has(&["version"]), Has(&["steps"])])));
+const FOREIGN: Mark = Every("traces", &Not(&HasOne(&["version", "steps"])));
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Each(All(&[Is(Kind::Number, &["version"]), Has(&["steps"])])),
         // Traces of other tools have observations or spans next to them, or neither a version nor steps.

@@ -6,7 +6,7 @@ use super::chat::Form;
 use super::chat_messages::Conversation;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Under(&LISTS, Any(&[TRACE, SPAN])),
         Shape::Items(ROW),

@@ -1,14 +1,15 @@
 //! Sessions exported by OpenCode: one document of messages and their parts. A tool part is a call with its
 //! result. In dumps of its store, the facts about a message are in the message itself instead of in `info`. Rows of its
-//! database are in `opencode_rows`.
+//! database are in two forms: OpenCode 1 has tables of messages and of their parts, and the messages of OpenCode 2 hold
+//! their parts themselves.
 
 use memchr::memmem::Finder;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::opencode_rows;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(All(&[
             In("info", &Is(Kind::String, &["id"])),
@@ -25,19 +26,19 @@ pub(in crate::read) const FORMAT: Definition = Definition {
                 ]),
             ),
         ])),
-        Shape::Object(opencode_rows::TABLES),
-        Shape::Items(Any(&[opencode_rows::MESSAGE, In("row", &opencode_rows::MESSAGE)])),
+        Shape::Object(TABLES),
+        Shape::Items(Any(&[MESSAGE, In("row", &MESSAGE)])),
     ],
     reader: Reader::Document(read),
 };
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     match document {
-        Document::Object(members) if opencode_rows::TABLES.fits(members) => {
-            opencode_rows::tables(members, runs);
+        Document::Object(members) if TABLES.fits(members) => {
+            tables(members, runs);
         }
         Document::Object(members) => session(members, runs),
-        document => opencode_rows::messages(document.items(), runs),
+        document => messages(document.items(), runs),
     }
 }
 
@@ -49,26 +50,24 @@ fn session(members: &Members<'_>, runs: &mut Runs<'_>) {
     for (turn, message) in (0..).zip(members.list("messages")) {
         run.pass_over("messages that are not objects", u64::from(message.kind() != Kind::Object));
         let message = Members::from(message);
-        let parts: Vec<_> = message.objects("parts").map(Part).collect();
+        let parts: Vec<_> = message.objects("parts").collect();
         add(Info::of(&message.within("info")), &parts, turn, &mut run);
     }
     run.give(runs);
 }
 
-/// Facts about a message.
 #[derive(Debug, Default)]
-pub(in crate::read) struct Info<'a> {
-    pub(in crate::read) role: Cow<'a, str>,
-    pub(in crate::read) model: Option<Cow<'a, str>>,
-    /// Why the response ended.
-    pub(in crate::read) finish: Option<Cow<'a, str>>,
-    pub(in crate::read) error: Option<Cow<'a, str>>,
-    pub(in crate::read) time: Option<u64>,
-    pub(in crate::read) usage: Option<Usage>,
+pub(super) struct Info<'a> {
+    pub(super) role: Cow<'a, str>,
+    pub(super) model: Option<Cow<'a, str>>,
+    pub(super) finish: Option<Cow<'a, str>>,
+    pub(super) error: Option<Cow<'a, str>>,
+    pub(super) time: Option<u64>,
+    pub(super) usage: Option<Usage>,
 }
 
 impl<'a> Info<'a> {
-    pub(in crate::read) fn of(info: &Members<'a>) -> Self {
+    pub(super) fn of(info: &Members<'a>) -> Self {
         Self {
             role: info.name("role").unwrap_or_default(),
             model: info.name("modelID"),
@@ -81,7 +80,7 @@ impl<'a> Info<'a> {
 }
 
 /// Returns the tokens of a response. The input includes cached tokens, and the output includes reasoning.
-pub(in crate::read) fn usage(tokens: Raw<'_>) -> Option<Usage> {
+pub(super) fn usage(tokens: Raw<'_>) -> Option<Usage> {
     let tokens = Members::from(tokens);
     let cache = tokens.object("cache");
     let usage = Usage {
@@ -94,43 +93,37 @@ pub(in crate::read) fn usage(tokens: Raw<'_>) -> Option<Usage> {
 }
 
 /// Adds a message with its parts. Only tool parts of the agent become calls.
-pub(super) fn add<'a>(info: Info<'a>, parts: &[Part<'a>], turn: u64, run: &mut Recording<'a>) {
+pub(super) fn add<'a>(info: Info<'a>, parts: &[Members<'a>], turn: u64, run: &mut Recording<'a>) {
     let actor = words::actor_of(&info.role);
     if actor == Actor::Agent {
         run.model(info.model);
         run.metadata.termination = info.error.or(info.finish).map(Cow::into_owned);
     }
-    let texts = parts.iter().filter(|part| part.is("text") && part.0.flag("synthetic") != Some(true));
+    let texts = parts.iter().filter(|part| is_of(part, "text") && part.flag("synthetic") != Some(true));
     run.at(turn, info.time);
-    run.say(actor, wire::joined(texts.filter_map(|part| part.0.string("text")).collect()));
+    run.say(actor, wire::joined(texts.filter_map(|part| part.string("text")).collect()));
     run.spent(info.usage);
-    for part in parts.iter().filter(|part| part.is("tool") && actor == Actor::Agent) {
-        part.call(run);
+    for part in parts.iter().filter(|part| is_of(part, "tool") && actor == Actor::Agent) {
+        call(part, run);
     }
 }
 
-/// A part of a message.
-pub(in crate::read) struct Part<'a>(pub(in crate::read) Members<'a>);
+pub(super) fn is_of(part: &Members<'_>, kind: &str) -> bool {
+    part.name("type").is_some_and(|name| name == kind)
+}
 
-impl<'a> Part<'a> {
-    /// Returns true if the part has this type.
-    pub(in crate::read) fn is(&self, kind: &str) -> bool {
-        self.0.name("type").is_some_and(|name| name == kind)
-    }
-
-    /// Adds the call that a tool part records, with its result.
-    fn call(&self, run: &mut Recording<'a>) {
-        let state = self.0.object("state");
-        let time = state.object("time");
-        let [start, end] = ["start", "end"].map(|key| time.get(key).and_then(time::of_milliseconds));
-        run.time(start);
-        // OpenCode 2 has other keys, also in the state.
-        let [id, tool] = if self.0.has("tool") { ["callID", "tool"] } else { ["id", "name"] };
-        let call = run.call(self.0.name(id), self.0.name(tool), state.get("input"));
-        run.lasted(call, start, end);
-        if let Some(answer) = answer(&state) {
-            run.steps.answer_call(call, answer);
-        }
+/// Adds the call that a tool part records, with its result.
+fn call<'a>(part: &Members<'a>, run: &mut Recording<'a>) {
+    let state = part.object("state");
+    let time = state.object("time");
+    let [start, end] = ["start", "end"].map(|key| time.get(key).and_then(time::of_milliseconds));
+    run.time(start);
+    // OpenCode 2 has other keys, also in the state.
+    let [id, tool] = if part.has("tool") { ["callID", "tool"] } else { ["id", "name"] };
+    let call = run.call(part.name(id), part.name(tool), state.get("input"));
+    run.lasted(call, start, end);
+    if let Some(answer) = answer(&state) {
+        run.steps.answer_call(call, answer);
     }
 }
 
@@ -160,4 +153,81 @@ fn failure(observation: &TextCow<'_>) -> Outcome {
     } else {
         Outcome::flag(true)
     }
+}
+
+/// An object with both tables of OpenCode 1.
+const TABLES: Mark = All(&[
+    Holds("messages", &All(&[Is(Kind::String, &["id", "session_id"]), In("data", &Has(&["role"]))])),
+    Holds("parts", &All(&[Is(Kind::String, &["message_id"]), In("data", &Has(&["type"]))])),
+]);
+
+/// A message of OpenCode 2.
+const MESSAGE: Mark = All(&[
+    Says("id", &["msg_*"]),
+    Says("session_id", &["ses_*"]),
+    Says("type", &["user", "assistant"]),
+    In("data", &Any(&[Has(&["text", "time"]), Holds("content", &Has(&["type"]))])),
+]);
+
+/// Runs by the id of their session, with their numbers of messages.
+#[derive(Default)]
+struct Sessions<'a>(Ordered<Option<Cow<'a, str>>, (Recording<'a>, u64)>);
+
+impl<'a> Sessions<'a> {
+    /// Returns the run that a message belongs to, and the turn of the message.
+    fn run_of(&mut self, row: &Members<'a>) -> (&mut Recording<'a>, u64) {
+        let (run, count) = self.0.get(row.name("session_id"), |id| {
+            let mut run = Recording::of_agent("opencode");
+            run.metadata.id = id.clone().map(Cow::into_owned);
+            (run, 0)
+        });
+        *count += 1;
+        (run, *count - 1)
+    }
+
+    fn give(self, runs: &mut Runs<'_>) {
+        self.0.into_values().for_each(|(run, _)| run.give(runs));
+    }
+}
+
+fn tables(members: &Members<'_>, runs: &mut Runs<'_>) {
+    let parents = members.objects("sessions").map(|row| (row.name("id"), row.name("parent_id")));
+    let parents: BTreeMap<_, _> = parents.collect();
+    let mut parts: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for row in members.objects("parts") {
+        parts.entry(row.name("message_id")).or_default().push(row.object("data"));
+    }
+    let mut sessions = Sessions::default();
+    for row in members.objects("messages") {
+        let (run, turn) = sessions.run_of(&row);
+        run.metadata.parent = parents.get(&row.name("session_id")).cloned().flatten().map(Cow::into_owned);
+        let parts = parts.remove(&row.name("id")).unwrap_or_default();
+        add(Info::of(&row.object("data")), &parts, turn, run);
+    }
+    sessions.give(runs);
+    runs.pass_over("parts without a message", parts.into_values().map(|parts| parts.len() as u64).sum());
+}
+
+/// Reads the messages of OpenCode 2. A row may be next to the name of its table.
+fn messages(rows: &[Raw<'_>], runs: &mut Runs<'_>) {
+    let mut sessions = Sessions::default();
+    for row in rows {
+        let row = Members::from(*row).within("row");
+        let data = row.object("data");
+        let kind = row.name("type").unwrap_or_default();
+        if kind == "assistant" {
+            let (run, turn) = sessions.run_of(&row);
+            let parts: Vec<_> = data.objects("content").collect();
+            let model = data.object("model").name("id");
+            let error = data.object("error").name("type");
+            add(Info { role: kind, model, error, ..Info::of(&data) }, &parts, turn, run);
+        } else if let Some(text) = data.message("text") {
+            let (run, turn) = sessions.run_of(&row);
+            run.at(turn, Info::of(&data).time);
+            run.say(words::actor_of(&kind), Some(text));
+        } else {
+            runs.pass_over("rows that are not messages", 1);
+        }
+    }
+    sessions.give(runs);
 }

@@ -1,10 +1,10 @@
 //! OpenCode events: output of `opencode run --format json`, events of its server, and its event store. An
 //! event carries the current state of a message or part; the last state of each counts.
 
-use super::opencode::{self, Info, Part};
+use super::opencode::{self, Info};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[EVENT, In("payload", &EVENT), In("event", &EVENT)]))],
     reader: Reader::Document(read),
 };
@@ -16,7 +16,6 @@ const EVENT: Mark = Any(&[
     All(&[Says("type", &["message.part.updated*"]), DATA]),
 ]);
 
-/// An event from any of these sources.
 struct Event<'a> {
     /// Its type, without the version that the store adds.
     kind: Cow<'a, str>,
@@ -44,7 +43,6 @@ impl<'a> Event<'a> {
         self.data.member("part").filter(|part| part.kind() == Kind::Object)
     }
 
-    /// Returns the id of the session that it belongs to.
     fn session(&self) -> Option<Cow<'a, str>> {
         let of = |value: Raw<'a>| value.member("sessionID").and_then(common::name);
         let info = || self.data.member("info");
@@ -65,7 +63,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     sessions.into_values().for_each(|session| session.end(runs));
 }
 
-/// A session that is being read.
 struct Session<'a> {
     run: Recording<'a>,
     termination: Option<Cow<'a, str>>,
@@ -159,14 +156,14 @@ impl<'a> Session<'a> {
 }
 
 impl<'a> Message<'a> {
-    fn read(self) -> (Info<'a>, Vec<Part<'a>>) {
+    fn read(self) -> (Info<'a>, Vec<Members<'a>>) {
         let mut info = match self.info {
             Some(info) => Info::of(&info.into()),
             // Printed events have no info, and all are the model's.
             None => Info { role: "assistant".into(), time: self.time, ..Info::default() },
         };
-        let parts: Vec<_> = self.parts.into_iter().flatten().map(|part| Part(part.into())).collect();
-        for Part(part) in parts.iter().filter(|part| part.is("step-finish")) {
+        let parts: Vec<_> = self.parts.into_iter().flatten().map(Members::from).collect();
+        for part in parts.iter().filter(|part| opencode::is_of(part, "step-finish")) {
             info.finish = part.name("reason").or(info.finish);
             info.usage = info.usage.or_else(|| opencode::usage(part.get("tokens")?));
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Document(
         "events with `id` and `source`, some with `action` and some with `observation`",
         are_events,
@@ -151,7 +151,6 @@ pub(super) fn of_shell(
     }
 }
 
-/// A log that is being read.
 #[derive(Default)]
 pub(super) struct Log<'a> {
     run: Recording<'a>,
@@ -159,7 +158,6 @@ pub(super) struct Log<'a> {
     calls: BTreeSet<Cow<'a, str>>,
     /// The turns of the model's responses, by response id.
     turns: BTreeMap<Cow<'a, str>, u64>,
-    /// The next turn.
     turn: u64,
 }
 

@@ -4,7 +4,7 @@ use super::prelude::*;
 use super::{openhands, openhands_sdk};
 use crate::read::words::DECISIVE_ITEMS;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(Test(
         "`instance_id`, `test_result` and a list `history` of OpenHands events",
         is_output,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::openhands::of_shell;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(EVENT)], reader: Reader::Document(read) };
 
 /// An event. The first versions wrote its class name with the module, which `*` matches.
@@ -37,7 +37,6 @@ pub(super) const EVENT: Mark = All(&[
     ),
 ]);
 
-/// Returns the name of a class without its module.
 fn short(kind: &str) -> &str {
     kind.rsplit('.').next().unwrap_or(kind)
 }
@@ -48,13 +47,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     conversation.end(runs, Metadata::default(), None);
 }
 
-/// A conversation that is being read.
 #[derive(Default)]
 pub(super) struct Conversation<'a> {
     run: Recording<'a>,
     /// The turns of the model's responses, by response id.
     turns: BTreeMap<Cow<'a, str>, u64>,
-    /// The next turn.
     turn: u64,
     /// Calls that agents report several times over the Agent Client Protocol, by id.
     reported: BTreeMap<Cow<'a, str>, CallNumber>,

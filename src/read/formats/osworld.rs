@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(STEP)], reader: Reader::Document(read) };
 
 const STEP: Mark = Has(&["step_num", "action_timestamp", "action", "done"]);

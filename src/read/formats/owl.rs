@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(TASK), Shape::Items(Any(&[TASK, EXCHANGE]))],
     reader: Reader::Document(read),
 };
@@ -26,7 +26,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Emits the run of a task.
 fn run(task: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("owl");
     run.metadata.task = task.ident("task_id").map(Into::into);

@@ -4,7 +4,7 @@
 use super::inspect::{observation, outcome};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(Any(&[
         TRANSCRIPT,
         In("transcript", &TRANSCRIPT),

@@ -7,7 +7,7 @@ use super::pi_branches::{abandoned, is_by_openclaw};
 use super::prelude::*;
 use crate::read::call_outcome::stops_session;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["session"]), Is(Kind::String, &["id", "cwd", "timestamp"])]),
         All(&[
@@ -112,7 +112,6 @@ fn key_of(message: &Members<'_>, in_trajectory: bool) -> (Option<String>, Option
     (message.name("role").map(Into::into), time, content)
 }
 
-/// Reads the lines of one session.
 fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let header = lines.first().filter(|line| line.name("type").as_deref() == Some("session"));
     let named = |key: &str| header.and_then(|header| header.name(key)).map(Cow::into_owned);
@@ -185,13 +184,11 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns the calls in a message.
 fn calls<'a>(message: &Members<'a>) -> impl Iterator<Item = Members<'a>> + use<'a> {
     let parts = message.list("content").into_iter().map(Members::from);
     parts.filter(|part| matches!(part.name("type").as_deref(), Some("toolCall" | "tool_use")))
 }
 
-/// Returns the ids of the calls in a message.
 fn calls_of<'a>(message: &Members<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
     calls(message).filter_map(|call| call.name("id"))
 }
@@ -204,12 +201,10 @@ fn quoted_calls<'a>(details: &Members<'a>) -> impl Iterator<Item = Cow<'a, str>>
     listed.chain(details.list("messages")).flat_map(|message| calls_of(&Members::from(message)))
 }
 
-/// A branch of a session that is being read.
 struct Branch<'a> {
     run: Recording<'a>,
     /// For each id, the number of calls that another kind of line may repeat.
     called: BTreeMap<Cow<'a, str>, u64>,
-    /// The same, for answers.
     answered: BTreeMap<Cow<'a, str>, u64>,
 }
 
@@ -327,7 +322,6 @@ impl<'a> Branch<'a> {
         self.run.turn(None);
     }
 
-    /// Adds a command that the user ran.
     fn command(&mut self, message: &Members<'a>) {
         let call = self.run.call_text("bash", "command", &message.name("command").unwrap_or_default());
         if let Some(call) = self.run.call_mut(call) {

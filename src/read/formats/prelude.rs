@@ -14,7 +14,7 @@ pub(super) use crate::read::format::{Definition, Reader};
 pub(super) use crate::read::members::Members;
 pub(super) use crate::read::runs::Runs;
 pub(super) use crate::read::signature::Mark::{
-    self, All, Any, Every, Has, Holds, In, Is, MayBeList, Not, Says, Test, Values,
+    self, All, Any, Every, Has, HasOne, Holds, In, Is, MayBeList, Not, Says, Test, Values,
 };
 pub(super) use crate::read::signature::{self, Look, Shape};
 pub(super) use crate::read::{common, time, tokens, wire, words};

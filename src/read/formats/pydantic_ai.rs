@@ -3,7 +3,7 @@
 use super::gemini_cli::has_failed;
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Under(&LISTS, Any(&[MESSAGE, EVENT]))], reader: Reader::Document(read) };
 
 const MESSAGE: Mark = All(&[Says("kind", &["request", "response"]), Holds("parts", &Has(&["part_kind"]))]);

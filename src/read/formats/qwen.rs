@@ -4,7 +4,7 @@
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(All(&[
         Is(Kind::String, &["uuid", "sessionId"]),
         Says("type", &["user", "assistant", "tool_result"]),

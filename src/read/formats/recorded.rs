@@ -10,12 +10,9 @@ use crate::read::call_outcome::Outcome;
 use crate::read::document::Document;
 use crate::read::members::Members;
 use crate::read::runs::Runs;
-use crate::read::signature::Mark;
+use crate::read::signature::{Mark, SHOWN};
 use crate::read::{common, wire, words};
 use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Metadata, TextCow, TextMap, Usage};
-
-/// Maximum number of list items or lines that are checked to recognise the format.
-pub(super) const SHOWN: usize = 64;
 
 /// Returns true if `fits` holds for an object among the first [`SHOWN`] items or lines.
 pub(super) fn any_of_first(items: &[Raw<'_>], fits: impl Fn(&Members<'_>) -> bool) -> bool {
@@ -93,7 +90,6 @@ pub(super) struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Creates an empty run of the agent `agent`.
     pub(super) fn of_agent(agent: &str) -> Self {
         let metadata = Metadata { agent: Some(agent.into()), ..Metadata::default() };
         Self { metadata, ..Self::default() }
@@ -106,7 +102,6 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Starts the next turn, at this time.
     pub(super) fn turn(&mut self, time: Option<u64>) {
         self.at(self.turn + 1, time);
     }
@@ -149,7 +144,6 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Adds a call of the agent.
     pub(super) fn call(
         &mut self,
         id: Option<Cow<'a, str>>,
@@ -160,7 +154,6 @@ impl<'a> Recording<'a> {
         self.add(Call::new(self.turn, id, name.unwrap_or_default()).with(arguments))
     }
 
-    /// Adds a call of the agent with a single string argument.
     pub(super) fn call_text(
         &mut self,
         name: impl Into<Cow<'a, str>>,
@@ -283,17 +276,14 @@ impl<K: Eq + Hash + Clone, V> Ordered<K, V> {
         &mut self.all.entry(key).or_insert_with_key(|key| (before, begin(key))).1
     }
 
-    /// Returns the value of a key, if it is known.
     pub(super) fn known(&mut self, key: &K) -> Option<&mut V> {
         self.all.get_mut(key).map(|(_, value)| value)
     }
 
-    /// Returns the value that was inserted first.
     pub(super) fn first_mut(&mut self) -> Option<&mut V> {
         self.all.get_mut(self.first.as_ref()?).map(|(_, value)| value)
     }
 
-    /// Returns the values in insertion order.
     pub(super) fn into_values(self) -> impl Iterator<Item = V> {
         let mut all: Vec<_> = self.all.into_values().collect();
         all.sort_unstable_by_key(|(before, _)| *before);
@@ -309,7 +299,6 @@ pub(super) struct Recordings<'a> {
 }
 
 impl<'a> Recordings<'a> {
-    /// Creates an empty set of runs of the agent `agent`.
     pub(super) fn of_agent(agent: &'static str) -> Self {
         Self { agent, runs: Ordered::default() }
     }
@@ -323,7 +312,6 @@ impl<'a> Recordings<'a> {
         })
     }
 
-    /// Emits the runs, in the order in which they began.
     pub(super) fn give(self, runs: &mut Runs<'_>) {
         self.runs.into_values().for_each(|run| run.give(runs));
     }

@@ -3,13 +3,13 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Under(&LISTS, STEP)], reader: Reader::Document(read) };
 
 const STEP: Mark = All(&[
     Has(&["step_number", "observations"]),
-    Any(&[Has(&["tool_calls"]), Has(&["code_action"])]),
-    Any(&[Has(&["model_output"]), Has(&["model_output_message"]), Has(&["action_output"])]),
+    HasOne(&["tool_calls", "code_action"]),
+    HasOne(&["model_output", "model_output_message", "action_output"]),
 ]);
 
 const LISTS: [&str; 3] = ["steps", "intermediate_steps", "memory"];

@@ -5,7 +5,7 @@ use super::chat::Form;
 use super::chat_messages::{Conversation, SKIPPED};
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition =
+pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(MESSAGE)], reader: Reader::Fallible(read) };
 
 const MESSAGE: Mark = All(&[

@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(All(&[
             // A part of a trajectory has `instance_id` instead of `history`.
@@ -91,7 +91,6 @@ fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) {
     }
 }
 
-/// Adds the call that a command makes.
 fn ask(command: &str, run: &mut Recording<'_>) -> CallNumber {
     run.call_text(tool(command), "command", command)
 }
@@ -168,7 +167,6 @@ fn tool(command: &str) -> &'static str {
     TOOLS.into_iter().find(|tool| *tool == word).unwrap_or("bash")
 }
 
-/// Prefixes of observations that report failures.
 const FAILURES: [&str; 5] = [
     "No replacement was performed",
     "Your proposed edit has introduced new syntax error(s)",

@@ -14,7 +14,7 @@ use crate::read::format::RecordReader;
 use crate::read::header::{Header, Tasks};
 use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(Any(&[Has(&["simulations"]), Has(&["info", "tasks"])])),
         Shape::Lines(Any(&[MayBeList("simulations"), Has(&["info", "tasks"])])),
@@ -154,7 +154,6 @@ fn flat(json: &mut Json<'_>) -> Read<Option<Arc<str>>> {
     Ok(json.raw()?.string().map(Arc::from))
 }
 
-/// Reads a list of tasks, or null.
 fn tasks(json: &mut Json<'_>) -> Read<Option<Arc<Tasks>>> {
     let mut tasks = Tasks::default();
     let listed = json.list_or_null(|value| {
@@ -253,7 +252,6 @@ fn routing<'h>(header: &'h Header, task: Option<&str>, checked: Option<Digest>) 
     Cow::Owned(RouteStatus::Unknown(why.into()))
 }
 
-/// Facts about a run that is being read.
 #[derive(Default)]
 struct OpenSimulation {
     reward: Option<f64>,
@@ -285,7 +283,6 @@ impl OpenSimulation {
     }
 }
 
-/// Reads a simulation run.
 fn run<'a>(
     json: &mut Json<'a>,
     header: &Header,

@@ -30,7 +30,7 @@ fn role(json: &mut Json<'_>) -> Read<Actor> {
 
 /// Reads messages. The buffers for calls and answers are reused from one message to the next.
 #[derive(Default)]
-pub(in crate::read) struct Messages<'a> {
+pub(super) struct Messages<'a> {
     /// Whether to keep the texts of arguments.
     texts: bool,
     /// Calls, each with its caller if that is named.
@@ -46,13 +46,13 @@ struct ToolAnswer<'a> {
 }
 
 impl<'a> Messages<'a> {
-    pub(in crate::read) fn new(texts: bool) -> Self {
+    pub(super) fn new(texts: bool) -> Self {
         Self { texts, ..Self::default() }
     }
 
     /// Reads the messages of a run, or null, and returns their number. With `runs`, emits complete steps while
     /// reading.
-    pub(in crate::read) fn read(
+    pub(super) fn read(
         &mut self,
         json: &mut Json<'a>,
         steps: &mut Assembler<'a>,
@@ -120,7 +120,6 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Reads the id of a call or answer.
 pub(super) fn id<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     if json.null()? { Ok(None) } else { json.ident().map(Some) }
 }

@@ -11,12 +11,12 @@ use crate::read::format::RecordReader;
 use crate::read::header::Header;
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Each(All(&[
         Has(&["traj", "task_id"]),
         Not(&Any(&[Is(Kind::Object, &["traj"]), Is(Kind::String, &["traj"])])),
-        Any(&[Has(&["reward"]), Has(&["info"])]),
-        Not(&Any(&[Has(&["simulations"]), Has(&["messages"])])),
+        HasOne(&["reward", "info"]),
+        Not(&HasOne(&["simulations", "messages"])),
     ]))],
     reader: Reader::Records(RecordReader {
         what: "tau-bench results (a list or an object)",

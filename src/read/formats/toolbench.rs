@@ -3,7 +3,7 @@
 
 use super::prelude::*;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
         In("answer_generation", &Has(&["query"])),
         Any(&[Has(&["tree"]), Has(&["trys"]), In("answer_generation", &Is(Kind::List, &["chain"]))]),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::prelude::*;
 use crate::trace::Digest;
 
-pub(in crate::read) const FORMAT: Definition = Definition {
+pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
         Is(Kind::String, &["session_id"]),
         Every("trajectory", &Says("type", &["llm_call", "tool_call", "judge_call"])),
@@ -24,7 +24,6 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     session.run.give(runs);
 }
 
-/// A session that is being read.
 struct Session<'a> {
     run: Recording<'a>,
     /// Number of requested calls that have not been executed yet, by tool and arguments.

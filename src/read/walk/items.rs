@@ -5,11 +5,9 @@ use super::{Assembler, Fault, Header, Result, Stop, Walk, Window, reader_at};
 /// The position of the walk within a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
-    /// Before the first item.
     First,
     /// Before an item, after a comma.
     Item,
-    /// After an item.
     Behind,
 }
 

@@ -38,7 +38,7 @@ impl Walk<'_, '_, '_> {
     ) {
         let (start, text) = (line.offset(), line.bytes());
         let mut json = line.json().skimming();
-        if json.peek_byte() == Some(b'{') && self.classify(&mut json.clone()) != Some(Class::Holder) {
+        if json.peek_byte() == Some(b'{') && self.classify(&mut json.clone()) != Ok(Class::Holder) {
             let read = self.item(window, &mut json, header, assembler);
             if let Err(fault) = read {
                 self.read_lossy(window, fault, text, start, header);

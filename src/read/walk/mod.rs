@@ -64,7 +64,6 @@ fn first_fault(fault: Fault, text: &[u8], start: usize) -> Fault {
     }
 }
 
-/// The walk over one input.
 pub(super) struct Walk<'w, 's, 'p> {
     pub(super) runs: &'w mut Runs<'s>,
     pub(super) reader: &'static RecordReader,
@@ -105,7 +104,6 @@ impl<'w, 's> Walk<'w, 's, '_> {
 }
 
 impl Walk<'_, '_, '_> {
-    /// Walks over the whole input.
     pub(super) fn input(&mut self, window: &mut Window<'_>, framing: Framing) {
         let walked = match framing {
             Framing::Lines => self.lines(window),
@@ -158,7 +156,6 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Reads concatenated values.
     fn values(&mut self, window: &mut Window<'_>) -> Result<()> {
         let (mut lost, mut is_first) = (false, true);
         while let Some(byte) = Self::next_byte(window)? {
@@ -225,8 +222,9 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Classifies the object that begins here; `None` if the known part of it is not enough to decide.
-    fn classify(&self, json: &mut Json<'_>) -> Option<Class> {
+    /// Classifies the object that begins here. If the known part of it is not enough to decide, the error is the class
+    /// if nothing follows: the format has lists of runs, and a key belongs next to one.
+    fn classify(&self, json: &mut Json<'_>) -> std::result::Result<Class, Class> {
         let mut class = None;
         let mut beside = false;
         let walked = json.object_until(|key, value| {
@@ -241,10 +239,11 @@ impl Walk<'_, '_, '_> {
             }
             Ok(Break(()))
         });
+        let by_header = |holds: bool| if holds { Class::Holder } else { Class::Run };
         match (class, walked) {
-            (Some(class), _) => Some(class),
-            (None, Err(fault)) if fault.is_end() => None,
-            (None, _) => Some(if beside { Class::Holder } else { Class::Run }),
+            (Some(class), _) => Ok(class),
+            (None, Err(fault)) if fault.is_end() => Err(by_header(beside && !self.reader.list.is_empty())),
+            (None, _) => Ok(by_header(beside)),
         }
     }
 
@@ -260,32 +259,19 @@ impl Walk<'_, '_, '_> {
         loop {
             let known = window.unread();
             let beginning = known.get(..CLASSIFIED).unwrap_or(known);
-            if let Some(class) = self.classify(&mut reader_at(beginning, 0, 0)) {
-                return Ok(class);
-            }
+            let mut found = self.classify(&mut reader_at(beginning, 0, 0));
             if known.len() > CLASSIFIED {
-                if self.says_something_of_runs(beginning) {
+                if found == Err(Class::Holder) {
                     return Ok(Class::Holder);
                 }
-                if let Some(class) = self.classify(&mut reader_at(known, 0, 0)) {
-                    return Ok(class);
-                }
+                found = found.or_else(|_| self.classify(&mut reader_at(known, 0, 0)));
             }
-            if !window.grow()? {
-                let holds = self.says_something_of_runs(window.unread());
-                return Ok(if holds { Class::Holder } else { Class::Run });
+            match found {
+                Ok(class) => return Ok(class),
+                Err(class) if !window.grow()? => return Ok(class),
+                Err(_) => {}
             }
         }
-    }
-
-    /// Returns true if the format has lists of runs and the known part of an object has a key that belongs next to one.
-    fn says_something_of_runs(&self, object: &[u8]) -> bool {
-        let mut beside = false;
-        let _ = reader_at(object, 0, 0).object(|key, value| {
-            beside |= self.reader.is_header_key(key);
-            value.skip_any()
-        });
-        beside && !self.reader.list.is_empty()
     }
 
     /// Reads a run that is not an item of a list.

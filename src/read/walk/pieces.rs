@@ -21,11 +21,15 @@ pub(crate) struct Piece {
 
 #[derive(Debug)]
 pub(super) enum PieceKind {
-    /// Whole lines.
     Lines,
     /// Items of a list, with the commas after them. The list continues in the next piece, unless this one
     /// closes it. If `unclosed`, the input ends before the list does.
-    Items { header: Arc<Header>, first: bool, unclosed: bool, list: Option<&'static str> },
+    Items {
+        header: Arc<Header>,
+        first: bool,
+        unclosed: bool,
+        list: Option<&'static str>,
+    },
 }
 
 /// Receives the pieces of an input, in order, when the runs in them are read elsewhere.
@@ -84,11 +88,8 @@ impl Walk<'_, '_, '_> {
 
 /// The part of a list that was scanned since the last cut.
 struct Uncut {
-    /// Number of bytes.
     seen: usize,
-    /// Number of items.
     records: usize,
-    /// The position in the list.
     at: At,
 }
 
