@@ -120,7 +120,7 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
 
 /// Returns true if the text is a failed result as Python prints it: a message of LangChain, or a result of MCP.
 pub(super) fn is_printed_error(text: Text<'_>) -> bool {
-    let ends = |end: &str| text.tail(40).trim_end().ends_with(end);
+    let ends = |end: &str| text.to_str().trim_end().ends_with(end);
     text.starts_with("content=") && ends(" status='error'")
         || ["meta=", "content=["].iter().any(|start| text.starts_with(start)) && ends(" isError=True")
 }

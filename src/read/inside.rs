@@ -14,9 +14,10 @@ pub(super) const DEPTH: usize = 3;
 /// The maximum number of values inside a document that are checked.
 const CHECKED: usize = 64;
 
-/// Keys of definitions, and of parts of requests and responses, which are not runs. If one of them were read
-/// in place of a document that no format claims because it is damaged, the rest would be lost silently.
-const NO_RUNS: [&str; 10] = [
+/// Keys of definitions, of parts of requests and responses, and of transcripts without their calls, which are not runs.
+/// If one of them were read in place of a document that no format claims because it is damaged, the rest would be
+/// lost silently.
+const NO_RUNS: [&str; 11] = [
     "candidates",
     "choices",
     "content",
@@ -27,6 +28,7 @@ const NO_RUNS: [&str; 10] = [
     "tool_uses",
     "toolCalls",
     "tools",
+    "transcript_object",
 ];
 
 /// The formats that may claim a document inside another.

@@ -44,17 +44,8 @@ pub(super) mod openai {
 }
 
 /// Keys that show that an object is in another format.
-const FOREIGN: [&str; 9] = [
-    "simulations",
-    "samples",
-    "eval",
-    "reward_info",
-    "trajectory",
-    "history",
-    "steps",
-    "projectHash",
-    "transcript_with_tool_calls",
-];
+const FOREIGN: [&str; 8] =
+    ["simulations", "samples", "eval", "reward_info", "trajectory", "history", "steps", "projectHash"];
 
 fn claims(document: &Document<'_>) -> bool {
     match document {

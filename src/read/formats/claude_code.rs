@@ -173,7 +173,9 @@ impl<'a> Session<'a> {
         {
             call.usage.get_or_insert_default().duration_ns = duration;
         }
-        block.unknown = unknown.filter(|_| block.is_error != Some(true));
+        let is_stated =
+            |reason: &UnknownReason| *reason == UnknownReason::Refused || block.is_error != Some(true);
+        block.unknown = unknown.filter(is_stated);
         self.run.steps.answer(turn, id, block.into_answer());
     }
 
