@@ -146,7 +146,9 @@ impl GuardState {
     /// Returns the findings that have not been reported, and marks them as reported.
     pub(super) fn report_new(&mut self, run: &Followed, findings: Vec<Finding>) -> Vec<Finding> {
         let new = self.new_findings(run, findings);
-        new.iter().for_each(|finding| self.report(run, finding));
+        for finding in &new {
+            self.report(run, finding);
+        }
         new
     }
 

@@ -103,19 +103,18 @@ fn sender<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
 
 fn scope<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read<()> {
     let name = |head: &mut Json<'a>, _: &mut Collection<'a>| wire::name(head).map(Option::unwrap_or_default);
+    let items = |items: &mut Json<'a>, spans, scope: &Cow<'a, str>, into: &mut Collection<'a>| {
+        objects(items, into, |item, into| {
+            if spans {
+                row(item, &Around { scope: Some(scope), ..Around::default() }, into)
+            } else {
+                into.push_log(log(item)?);
+                Ok(())
+            }
+        })
+    };
     if !lists_with_head(json, into, SCOPE, name, items)? {
         into.pass_over("scopes without spans or log records");
     }
     Ok(())
-}
-
-fn items<'a>(json: &mut Json<'a>, spans: bool, scope: &Cow<'a, str>, into: &mut Collection<'a>) -> Read<()> {
-    objects(json, into, |item, into| {
-        if spans {
-            row(item, &Around { scope: Some(scope), ..Around::default() }, into)
-        } else {
-            into.push_log(log(item)?);
-            Ok(())
-        }
-    })
 }
