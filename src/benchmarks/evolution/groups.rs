@@ -98,6 +98,9 @@ impl EvolutionGroup {
     }
 }
 
+/// The avoidance and the repeats of cases that are drawn together, each as a sum and a count.
+type Shares = [(f64, f64); 2];
+
 /// Groups the cases by `key` and returns the figures of each group; cases without a key are ignored.
 pub(super) fn by<K: Ord>(
     rows: &[Row<'_>],
@@ -168,8 +171,7 @@ impl Evolution {
         resamples: u32,
         seed: u64,
     ) -> EvolutionIntervals {
-        // The avoidance and the repeats of cases that are drawn together, each as a sum and a count.
-        let mut clusters: BTreeMap<(bool, &str), [(f64, f64); 2]> = BTreeMap::new();
+        let mut clusters: BTreeMap<(bool, &str), Shares> = BTreeMap::new();
         let (mut avoided, mut included) = (0, 0);
         for (case, answer) in cases.iter().zip(&self.cases).filter(|(case, _)| chosen(case)) {
             let Some(was_avoided) = answer.avoided else { continue };
@@ -182,7 +184,7 @@ impl Evolution {
                 *recurrence = (recurrence.0 + float(repeats), recurrence.1 + 1.0);
             }
         }
-        let bootstrap = |which: fn(&[(f64, f64); 2]) -> (f64, f64)| {
+        let bootstrap = |which: fn(&Shares) -> (f64, f64)| {
             ratio_bootstrap(&clusters.values().map(which).collect::<Vec<_>>(), resamples, seed)
         };
         EvolutionIntervals {
