@@ -60,8 +60,8 @@ struct Session<'a> {
     speakers: Vec<Actor>,
     /// True if the agent said something since its last task.
     has_said: bool,
-    /// True if the calls begin with events.
-    has_begun: bool,
+    /// The ids of the calls that began with an event.
+    begun: TextSet<Cow<'a, str>>,
     /// True if a call ran a script, whose own calls are only in events.
     has_scripts: bool,
     /// The positions of the calls, by id.
@@ -299,7 +299,7 @@ impl<'a> Session<'a> {
         let id = event.name("call_id")?;
         let (call, _) = ended_call(&kind.replace("_begin", "_end"), event)?;
         let turn = self.model_turn();
-        self.has_begun = true;
+        self.begun.insert(id.clone());
         self.calls.insert(id.clone(), self.gone + self.steps.len());
         self.steps.push_back(Step::Whole(Entry::Call(Call { id: Some(id), turn, ..call }, None, None)));
         Some(())
@@ -326,7 +326,8 @@ impl<'a> Session<'a> {
             self.exit(id.clone(), event);
         }
         let is_known = self.calls.contains_key(&id);
-        let unnamed = || (is_known && self.has_begun).then(|| (Call::new(0, None, ""), output_of(event)));
+        let has_begun = self.begun.contains(&id);
+        let unnamed = || has_begun.then(|| (Call::new(0, None, ""), output_of(event)));
         if !self.answered.contains(&id)
             && let Some((call, output)) = ended_call(kind, event).or_else(unnamed)
         {
@@ -334,7 +335,7 @@ impl<'a> Session<'a> {
             let turn = if is_own { self.model_turn() } else { self.next };
             let call = Call { id: Some(id), turn, time, ..call };
             self.steps.push_back(Step::Ended(Box::new(call), output));
-            if is_own || self.has_begun {
+            if is_own || has_begun {
                 self.others_turn();
             }
         }

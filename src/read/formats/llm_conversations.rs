@@ -160,7 +160,7 @@ fn repeating(
         return (open, 0);
     }
     // The longest conversation that the messages begin with.
-    let before = hashes.any.iter().take(keys.len()).filter_map(|hash| by_messages.last(*hash)).last();
+    let before = hashes.any.iter().take(keys.len()).filter_map(|hash| by_messages.last(*hash)).next_back();
     let Some((place, one)) = before.and_then(|place| Some((place, conversations.get(place)?))) else {
         return (None, 0);
     };
