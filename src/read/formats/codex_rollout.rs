@@ -1,5 +1,5 @@
 //! Codex sessions: one item or event per line, `{timestamp, type, payload}`. The items are those of the
-//! Responses API. Before 0.40, `codex exec --json` printed events only, `{id, msg}`, after a line with the prompt.
+//! Responses API. `codex exec --json` first printed only events, `{id, msg}`, after a line with the prompt.
 
 use std::collections::VecDeque;
 
