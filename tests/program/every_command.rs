@@ -152,7 +152,7 @@ fn the_number_of_threads_changes_no_byte() {
     let partly = folder.write("partly.json", PARTLY);
     let outputs = |threads: &str| {
         let [sims, summary, out] = ["sims.jsonl", "summary.json", "out.jsonl"].map(|name| folder.path(name));
-        let args = ["--threads", threads, "--pass-k", "--resamples=99", "--out", &sims, "--json", &summary];
+        let args = ["--threads", threads, "--pass-k", "--resamples=100", "--out", &sims, "--json", &summary];
         let replicate = [&args[..], &["golden/tau2", &partly]].concat();
         let scan = ["--threads", threads, "--fingerprints", "--out", &out, "golden/tau2", &partly];
         let told = [ends("replicate", &replicate, 3), ends("check", &scan, 3)];

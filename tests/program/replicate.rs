@@ -61,7 +61,7 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
         assert_eq!(folder.json("summary.json")["config"]["actors"], actors);
     }
     let flagged = |threshold: &str| {
-        let arguments = ["--threshold", threshold, "--resamples", "0", "--out", &sims, "--json", &summary];
+        let arguments = ["--threshold", threshold, "--resamples", "100", "--out", &sims, "--json", &summary];
         ends("replicate", &arguments, 0);
         folder.lines("sims.jsonl").iter().filter(|row| row["detected"] == true).count()
     };
@@ -69,8 +69,8 @@ fn the_replication_takes_actors_threshold_and_pass_k() {
     assert!(low < high, "{low} {high}");
     assert_eq!(folder.json("summary.json")["config"]["threshold"], 1.0);
     assert_eq!(folder.json("summary.json")["pass_k"], Value::Null);
-    let (plain, _) = ends("replicate", &["--resamples", "0"], 0);
-    let (with_pass_k, _) = ends("replicate", &["--resamples", "0", "--pass-k", "--json", &summary], 0);
+    let (plain, _) = ends("replicate", &["--resamples", "100"], 0);
+    let (with_pass_k, _) = ends("replicate", &["--resamples", "100", "--pass-k", "--json", &summary], 0);
     assert!(!plain.contains("pass^") && with_pass_k.contains("pass^1"), "{with_pass_k}");
     let groups = folder.json("summary.json")["pass_k"].as_array().unwrap().clone();
     assert_eq!(groups.len(), 9);
