@@ -68,11 +68,9 @@ fn inputs_of_no_format_are_refused() {
 #[test]
 fn no_other_format_reads_a_fixture() {
     on_each(|format, path, bytes| {
-        // A third of the pairs, for time; a format has several fixtures.
-        for (number, other) in Format::VARIANTS.iter().copied().enumerate() {
-            if other == format || READS_OTHERS.contains(&other) || (number + bytes.len()) % 3 > 0 {
-                continue;
-            }
+        for other in
+            Format::VARIANTS.iter().copied().filter(|other| *other != format && !READS_OTHERS.contains(other))
+        {
             let (traces, _) =
                 read_traces(bytes, &ReadOptions { format: Some(other), ..ReadOptions::default() });
             assert!(traces.is_empty(), "{other} reads {}", path.display());

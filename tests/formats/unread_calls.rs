@@ -10,10 +10,11 @@ fn calls(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| calls(item, found)),
         Value::Object(members) => {
-            let kind = members.get("type").and_then(Value::as_str).unwrap_or_default();
             let kinds =
                 ["tool_use", "tool_call", "tool-call", "toolCall", "function_call", "custom_tool_call"];
-            if kinds.contains(&kind)
+            let says = |key: &str| members.get(key).and_then(Value::as_str).unwrap_or_default();
+            let is_call = kinds.contains(&says("type")) || says("role") == "tool_call_invocation";
+            if is_call
                 && ["name", "arguments", "input", "toolName"].iter().any(|key| members.contains_key(*key))
             {
                 found.insert(name(value));
@@ -25,7 +26,7 @@ fn calls(value: &Value, found: &mut BTreeSet<String>) {
                     }
                     ("function_call" | "functionCall", Value::Object(_)) => _ = found.insert(name(member)),
                     ("arguments" | "args" | "parameters" | "tools" | "functions" | "model_response", _) => {}
-                    ("input", _) if kinds.contains(&kind) => {}
+                    ("input", _) if is_call => {}
                     _ => calls(member, found),
                 }
             }

@@ -1,8 +1,9 @@
 //! ATIF, the trajectory format of Harbor, 1.0 to 1.8: one object with `steps`, from any agent.
 //! A result may have flags in `extra`, and text that its writer appended.
 
-use memchr::memmem::Finder;
 use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::claude_code_line::beside_result;
 use super::codex_text;

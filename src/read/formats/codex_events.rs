@@ -1,4 +1,4 @@
-//! Events of Codex: the ends of calls.
+//! Events of Codex: the marks of those that were printed, and the ends of calls.
 
 use super::prelude::*;
 

@@ -110,11 +110,11 @@ impl<'a> Event<'a> {
         if observation == "user_rejected" {
             return Outcome::REFUSED;
         }
-        if let Some(stated) = of_shell(
-            exit_code.and_then(Raw::integer),
-            extras.name("command").as_deref(),
-            &[self.members.result("content"), extras.object("metadata").result("suffix")],
-        ) {
+        if let Some(stated) =
+            of_shell(exit_code.and_then(Raw::integer), extras.name("command").as_deref(), || {
+                [self.members.result("content"), extras.object("metadata").result("suffix")]
+            })
+        {
             return stated;
         }
         if let Some(success) = self.members.flag("success") {
@@ -133,12 +133,12 @@ impl<'a> Event<'a> {
 }
 
 /// Returns the outcome of a command that still runs, did not start, or was a key such as Ctrl+C, if it is one.
-pub(super) fn of_shell(
+pub(super) fn of_shell<'a>(
     code: Option<i64>,
     command: Option<&str>,
-    texts: &[Option<TextCow<'_>>],
+    texts: impl Fn() -> [Option<TextCow<'a>>; 2],
 ) -> Option<Outcome> {
-    let says = |part: &str| texts.iter().flatten().any(|text| text.text().to_str().contains(part));
+    let says = |part: &str| texts().iter().flatten().any(|text| text.text().to_str().contains(part));
     match code? {
         -1 if says("is NOT executed. The previous command is still running")
             || says("ERROR: No previous running command to interact with") =>

@@ -221,11 +221,9 @@ fn answer_of(observation: Raw<'_>) -> Answer<'_> {
         });
     let metadata = members.object("metadata");
     let exit_code = present("exit_code").or_else(|| metadata.present("exit_code"));
-    let stated = of_shell(
-        exit_code.and_then(Raw::integer),
-        members.name("command").as_deref(),
-        &[text.clone(), metadata.result("suffix")],
-    );
+    let stated = of_shell(exit_code.and_then(Raw::integer), members.name("command").as_deref(), || {
+        [text.clone(), metadata.result("suffix")]
+    });
     let flag = present("is_error").or_else(|| present("error")).and_then(Raw::boolean);
     let outcome = match (flag, exit_code, stated) {
         (Some(true), ..) => Outcome::flag(true),
