@@ -23,6 +23,20 @@ pub(super) fn result(content: Raw<'_>) -> Option<TextCow<'_>> {
     wire::result(&mut content.json()).ok().flatten()
 }
 
+/// Returns a name in snake case: `tool_call` for `toolCall`, `Tool Call` and `TOOL-CALL`.
+pub(super) fn snake_case(name: &str) -> String {
+    let mut normal = String::with_capacity(name.len());
+    let mut was_lower = false;
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && was_lower {
+            normal.push('_');
+        }
+        was_lower = letter.is_ascii_lowercase();
+        normal.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
+    }
+    normal
+}
+
 /// Returns the first line of a text, without its line feed.
 pub(super) fn first_line(text: &str) -> &str {
     text.split('\n').next().unwrap_or_default()

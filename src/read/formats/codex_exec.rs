@@ -1,5 +1,5 @@
 //! Output of `codex exec --json`: events of threads, whose items are started, updated and completed. Captured
-//! output may also contain unrelated lines.
+//! output may also contain unrelated lines. The app server of Codex notifies of the same events, in camel case.
 
 use super::prelude::*;
 use crate::read::session::{Session, SessionReader};
@@ -12,20 +12,29 @@ pub(super) const FORMAT: Definition = Definition {
 const EVENT: Mark = Any(&[
     All(&[Says("type", &["thread.started"]), Is(Kind::String, &["thread_id"])]),
     All(&[Says("type", &["item.started", "item.completed"]), Is(Kind::Object, &["item"])]),
+    All(&[Says("method", &["item/started", "item/completed"]), In("params", &Is(Kind::Object, &["item"]))]),
 ]);
+
+/// Returns the type of an item, in snake case.
+fn kind_of(item: &Members<'_>) -> Option<String> {
+    item.name("type").map(|kind| words::snake_case(&kind))
+}
 
 /// Returns the name and arguments of a call; `None` if the item is not one.
 fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a>>)> {
     let sole = |key: &str| wire::sole_argument(key, item.present(key));
-    Some(match &*item.name("type")? {
+    Some(match &*kind_of(item)? {
         "command_execution" => ("command_execution".into(), sole("command")),
         "file_change" => ("file_change".into(), sole("changes")),
         "web_search" => ("web_search".into(), sole("query")),
-        "collab_tool_call" => (item.name("tool").unwrap_or_default(), sole("prompt")),
+        "collab_tool_call" | "collab_agent_tool_call" => {
+            (item.name("tool").unwrap_or_default(), sole("prompt"))
+        }
         "mcp_tool_call" => {
             let [server, tool] = ["server", "tool"].map(|key| item.name(key).unwrap_or_default());
             (format!("{server}/{tool}").into(), item.arguments("arguments"))
         }
+        "dynamic_tool_call" => (item.name("tool").unwrap_or_default(), item.arguments("arguments")),
         _ => return None,
     })
 }
@@ -33,12 +42,16 @@ fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a
 /// Returns the answer to a completed call. The output of file changes, web searches and calls to other agents
 /// is not recorded.
 fn answer_of<'a>(item: &Members<'a>) -> Answer<'a> {
-    let observation = match item.name("type").as_deref() {
-        Some("command_execution") => item.result("aggregated_output").into(),
+    let observation = match kind_of(item).as_deref() {
+        Some("command_execution") => {
+            item.first(&["aggregated_output", "aggregatedOutput"]).and_then(words::result).into()
+        }
         Some("mcp_tool_call") => mcp_observation(item).into(),
+        Some("dynamic_tool_call") => item.get("contentItems").and_then(words::result).into(),
         _ => Content::NotRecorded,
     };
-    let outcome = item.outcome("status").unwrap_or_else(|| Outcome::of_code(item.get("exit_code")));
+    let code = || Outcome::of_code(item.first(&["exit_code", "exitCode"]));
+    let outcome = item.outcome("status").unwrap_or_else(code);
     outcome.answer(observation)
 }
 
@@ -66,8 +79,16 @@ impl<'a> Session<'a> for Threads<'a> {
         if line.is("payload", Kind::Object) {
             return self.add(&line.object("payload"), runs);
         }
-        let item = line.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
-        match (line.name("type").as_deref(), line.name("thread_id"), item) {
+        let (kind, event) = match line.name("method") {
+            Some(method) if line.is("params", Kind::Object) => {
+                let event = line.object("params");
+                self.current = event.name("threadId").or_else(|| self.current.take());
+                (Some(method.replace('/', ".").into()), event)
+            }
+            _ => (line.name("type"), line.clone()),
+        };
+        let item = event.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
+        match (kind.as_deref(), event.name("thread_id"), item) {
             (Some("thread.started"), Some(id), _) => {
                 self.current = Some(id);
                 // A thread that is started again reuses item ids for other items.
@@ -142,8 +163,9 @@ impl<'a> Thread<'a> {
             }
             return;
         }
-        let (actor, key) = match item.name("type").as_deref() {
+        let (actor, key) = match kind_of(item).as_deref() {
             Some("agent_message") if is_completed => (Actor::Agent, "text"),
+            Some("user_message") if is_completed => (Actor::User, "content"),
             Some("error") if is_completed => (Actor::Environment, "message"),
             _ => return,
         };

@@ -125,6 +125,8 @@ const TRANSCRIPTS: [&str; 4] = ["transcript", "conversation", "messages", "trans
 struct Run<'a> {
     recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
+    /// The calls without an id that have no answer yet, by name and arguments: hooks record a call before and after it.
+    started: TextMap<String, CallNumber>,
     /// True if the next call belongs to a new response.
     is_answered: bool,
 }
@@ -137,7 +139,7 @@ impl<'a> Run<'a> {
             None => id.as_deref().map(Into::into),
         };
         recording.metadata.parent = id.filter(|_| part.is_some()).map(Cow::into_owned);
-        Self { recording, calls: TextMap::default(), is_answered: true }
+        Self { recording, calls: TextMap::default(), started: TextMap::default(), is_answered: true }
     }
 
     /// Adds an event. Returns the number of its parts that are not messages, calls or results.
@@ -243,6 +245,14 @@ impl<'a> Run<'a> {
                 self.result(event);
             };
         }
+        let started = || self.started.remove(&event.repeated_form()?);
+        if id.is_none()
+            && output.is_some()
+            && let Some(number) = started()
+        {
+            let (observed, outcome) = event.answer();
+            return self.recording.answer_call(number, observed, outcome);
+        }
         let in_action = || event.get(&["action"]).filter(|action| action.kind() == Kind::Object);
         let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["fields"])).or_else(in_action);
         let arguments = arguments.map(common::arguments);
@@ -254,6 +264,8 @@ impl<'a> Run<'a> {
         if answered {
             let (observed, outcome) = event.answer();
             self.recording.answer_call(number, observed, outcome);
+        } else if id.is_none() {
+            self.started.extend(event.repeated_form().map(|form| (form, number)));
         }
         self.calls.extend(id.map(|id| (id, (number, answered))));
     }

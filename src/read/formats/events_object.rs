@@ -235,6 +235,12 @@ impl<'a> Event<'a> {
         self.what == Some(What::Result) && self.name().is_some() && self.get(&ARGUMENTS).is_some()
     }
 
+    /// Returns the name and arguments of a call, equal in all events that record it.
+    pub(super) fn repeated_form(&self) -> Option<String> {
+        let arguments = self.get(&ARGUMENTS)?.bytes();
+        Some(format!("{} {}", self.name()?, wire::canonical(arguments)))
+    }
+
     /// Returns the content for a call without arguments: absent if it has a key for them, otherwise not recorded.
     pub(super) fn without_arguments<T>(&self) -> Content<T> {
         if self.has_any(&ARGUMENTS) { Content::Absent } else { Content::NotRecorded }
@@ -295,6 +301,7 @@ impl<'a> Event<'a> {
         });
         let text = output.filter(is_text).and_then(words::text);
         let text = text.or_else(|| words::result(typed?.0));
+        let text = text.or_else(|| words::result(output?.member("llmContent")?));
         let observed = text.or_else(|| output.or(error).and_then(words::result));
         let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
         // Cursor's CLI puts the result under a word for its outcome, such as `success`.

@@ -142,16 +142,7 @@ pub(super) enum What {
 impl What {
     /// Returns the kind of an event with this type or role.
     pub(super) fn of(word: &str) -> Option<Self> {
-        let mut normal = String::with_capacity(word.len());
-        let mut was_lower = false;
-        for letter in word.chars() {
-            if letter.is_ascii_uppercase() && was_lower {
-                normal.push('_');
-            }
-            was_lower = letter.is_ascii_lowercase();
-            normal.push(if letter.is_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
-        }
-        Some(match &*normal {
+        Some(match &*words::snake_case(word) {
             "user" | "human" | "persona" | "user_prompt_submit" | "prompt_submit" => {
                 Self::Message(Actor::User)
             }
@@ -160,7 +151,9 @@ impl What {
             }
             "system" | "developer" => Self::Message(Actor::System),
             "agent_start" | "run_start" | "task_start" => Self::Start,
-            "tool" | "function" | "mcp_tool" | "post_tool_use" | "post_tool_use_failure" => Self::Tool,
+            "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {
+                Self::Tool
+            }
             "tool_call"
             | "tool_use"
             | "function_call"
@@ -170,6 +163,7 @@ impl What {
             | "server_tool_use"
             | "tool_invocation"
             | "tool_call_invocation"
+            | "before_tool"
             | "pre_tool_use"
             | "tool_request"
             | "tool_start"
