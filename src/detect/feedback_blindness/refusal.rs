@@ -75,6 +75,9 @@ impl Refusal {
     /// Returns true if a change may have removed the cause of a failure that recurs. If something is missing, the
     /// change must name it, install all that the project needs, or edit the script that failed earlier.
     pub(super) fn is_cured_by(&self, change: &Facts, now: &Self, failure: &Failure) -> bool {
+        if failure.is_stale() {
+            return false;
+        }
         let FailureKind::Missing(name) = &failure.kind else {
             let is_final = failure.has_unknown_separator() || self.misfits_as(now, failure);
             return !is_final && !self.is_followed_by(change, now);

@@ -11,8 +11,8 @@ use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
 use crate::detect::incomparable;
 use crate::detect::measures::Measure;
 use crate::detect::shared::{
-    Attempt, Attempts, Baseline, Check, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker, Report,
-    Shown, UserSays, after_colon, no_call, shell,
+    Attempt, Attempts, Baseline, Call, Check, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker,
+    Report, Shown, UserSays, after_colon, no_call, shell,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
@@ -36,6 +36,8 @@ pub(super) struct Blindness {
     /// The number of the latest attempt that succeeded, by tool that writes, program that checks, and key of a call
     /// that had failed.
     went_through: DigestMap<u64>,
+    /// The number of the latest successful read of each of the first [`MOST_CALLS`] files, by their names.
+    read: DigestMap<u64>,
     /// The keys of the first [`MOST_CALLS`] calls that have failed.
     failed: DigestSet,
     user: UserSays,
@@ -88,6 +90,7 @@ impl Blindness {
             barred: Barred::default(),
             ran: 0,
             went_through: DigestMap::default(),
+            read: DigestMap::default(),
             failed: DigestSet::default(),
             user: UserSays::default(),
             baseline: Baseline::default(),
@@ -124,7 +127,13 @@ impl Blindness {
             let changed = is_comparable && last.form != now.form && changed_since(last);
             let success = self.went_through.get(&program);
             let went_through = success.is_some_and(|number| last.number < *number);
-            if given || changed || now.number - last.number > FAR || went_through && !call.is_shell {
+            let read_again = self.read_again(call, failure) > last.number;
+            if given
+                || changed
+                || read_again
+                || now.number - last.number > FAR
+                || went_through && !call.is_shell
+            {
                 refused.turns = 0;
             } else if went_through {
                 // A check passed in between, which may have removed the cause: this turn does not exceed the limit yet.
@@ -176,17 +185,25 @@ impl Blindness {
         self.findings.push(finding.tool(attempt.call.named()).confidence(confidence));
     }
 
+    /// Returns the number of the latest read of the file that a call changes, if the failure is that the file must
+    /// first be read; otherwise 0.
+    fn read_again(&self, call: &Call, failure: &Failure) -> u64 {
+        let file = call.target.as_deref().filter(|_| failure.is_stale()).map(Digest::of_text);
+        file.and_then(|file| self.read.get(&file)).copied().unwrap_or(0)
+    }
+
     /// Returns the latest failure of another turn that a call repeats, unless something in between excuses that.
     fn repeated(&self, refused: &Refused, now: &Refusal, failure: &Failure, by_user: bool) -> Option<Blind> {
         let call = &now.call.call;
         // If the call went through since, it may fail again for a cause of its own.
         let went_through = call.key.and_then(|key| self.went_through.get(&key)).copied().unwrap_or(0);
+        let went_through = went_through.max(self.read_again(call, failure));
         let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());
         let is_excused = |earlier: &Refusal| {
             // The user may have done something in between.
             let user_spoke = call.is_shell && self.user.latest > earlier.step;
             // A command in between may have created what the earlier read did not find.
-            let looks_again = looks && self.ran > earlier.number;
+            let looks_again = looks && failure.kind != FailureKind::Refused && self.ran > earlier.number;
             // If the same file or command is refused again, no change in between counts.
             let is_final = || failure.kind == FailureKind::Refused && earlier.is_refused_as(now, failure);
             let mut since = self.changes.iter().take_while(|(number, _)| *number > earlier.number);
@@ -209,18 +226,19 @@ impl Blindness {
     /// Reports a turn without a call if it is the `max_failures`-th that the harness refuses in the same way.
     fn no_call(&mut self, attempt: &no_call::Attempt<'_>) {
         let row = self.refused.entry(attempt.answer).or_default();
-        row.turns = if self.number - row.calls.1 > NEAR { 1 } else { row.turns + 1 };
+        row.turns = if self.number - row.calls.1 > NEAR { 0 } else { row.turns };
         row.calls.1 = self.number;
-        if row.turns == 1 {
+        if row.turns == 0 {
             row.calls.0 = self.number;
             row.steps.clear();
         }
+        row.turns += attempt.turns;
         if row.steps.len() < NAMED {
             row.steps.push(attempt.step);
         }
-        if row.turns == self.config.max_failures && !row.is_reported {
+        if row.turns >= self.config.max_failures && !row.is_reported {
             row.is_reported = true;
-            let (turns, last, said) = (row.turns, attempt.step, after_colon(&attempt.head));
+            let (turns, last, said) = (row.turns, attempt.last_turn(), after_colon(&attempt.head));
             let first = row.steps.first().copied().unwrap_or(last);
             let steps = if row.calls.0 == row.calls.1 {
                 format!("{first}-{last}")
@@ -263,6 +281,10 @@ impl Fold for Blindness {
         if does == Does::Run {
             self.ran = self.number;
         }
+        let file = attempt.call.call.target.as_deref().filter(|_| does == Does::Read);
+        if let Some(file) = file.filter(|_| attempt.failure().is_none() && self.read.len() < MOST_CALLS) {
+            self.read.insert(Digest::of_text(file), self.number);
+        }
         let key = attempt.call.call.key;
         if attempt.failure().is_some() {
             self.failed.extend(key.filter(|_| self.failed.len() < MOST_CALLS));
@@ -299,7 +321,8 @@ impl Fold for Blindness {
 
     fn memory(&self) -> usize {
         let refusals: usize = self.refused.values().map(|refused| 1 + refused.latest.len()).sum();
-        let digests = (self.failed.len() + self.went_through.len()) * 2 * size_of::<(Digest, u64)>();
+        let digests =
+            (self.failed.len() + self.went_through.len() + self.read.len()) * 2 * size_of::<(Digest, u64)>();
         let calls = (refusals + self.barred.len() + self.changes.len()) * 512
             + self.user.memory()
             + self.baseline.memory()

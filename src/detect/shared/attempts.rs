@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
 use super::does::Does;
-use super::failure_phrases::KILLED;
+use super::failure_phrases::{KILLED, NO_SESSION};
 use super::phrase_search::Hints;
 use super::{Call, Facts, Failure, PassedOver, Shown, facts, said};
 use crate::trace::{
@@ -139,8 +139,10 @@ impl Attempts {
         if answer.state == AnswerState::NeverRan {
             return None;
         }
-        let brought =
-            if is_poll && action.status != Status::Unknown { self.brought_by(action) } else { None };
+        // A poll may fail by itself, which says nothing about the command.
+        let is_unknown = answer.failure.as_ref().is_some_and(|failure| NO_SESSION.is_match(&failure.line));
+        let brings = is_poll && action.status != Status::Unknown && !is_unknown;
+        let brought = if brings { self.brought_by(action) } else { None };
         let polls = is_poll && brought.is_none();
         let excuse = if polls && !failed && !is_final(action) {
             Some(Excuse::Polling)

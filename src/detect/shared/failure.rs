@@ -1,7 +1,7 @@
 //! Whether an action failed, what it said, and what kind of failure that is.
 //!
 //! An exit code of 0 is trusted only if nothing on the command line can hide a failure, or its last command is a
-//! code snippet. Otherwise the text of the answer decides.
+//! code snippet, and the command is not a client that answers in a few words. Otherwise the text of the answer decides.
 
 use std::borrow::Cow;
 
@@ -16,6 +16,7 @@ use super::failure_phrases::{
     SHAPE, TYPED, USAGE,
 };
 use super::failure_text::{TAIL, answers_no, is_echo, ran_no_test, states_failure, was_aborted};
+use super::lexicon::Meaning;
 use super::shell::last_part;
 use super::text::{exit_code, form_digest, lines, template, without_colours, without_numbers};
 use crate::trace::{Action, Digest, Provenance, Status, UnknownReason, first_chars};
@@ -120,14 +121,22 @@ impl Failure {
         };
         // The names of failed tests do not say how they failed, so the lines that do are added.
         let details = if is_report { details(&all) } else { Vec::new() };
-        let templates: Vec<String> = told.iter().chain(&details).map(|line| template(line)).collect();
+        // A harness may quote the call that it refused, which says nothing about the failure.
+        let says_more = told.iter().any(|line| !quotes_call(line, call));
+        let say = |line: &&str| {
+            if says_more && quotes_call(line, call) { String::new() } else { template(line) }
+        };
+        let templates: Vec<String> = told.iter().chain(&details).map(say).collect();
         // Failed assertions differ in their values, so the numbers in them are kept.
         let is_assertion = |line: &str| is_report && (DIFFERS.is_match(line) || ASSERTS.is_match(line));
         let mask = |line: &String| {
             if is_assertion(line) { first_chars(line, 300).to_owned() } else { without_numbers(line) }
         };
         let masked: Vec<String> = templates.iter().map(mask).collect();
-        let masked_cause = cause.and_then(|at| masked.get(at)).map(|line| Digest::of_text(line));
+        let masked_cause = cause
+            .and_then(|at| masked.get(at))
+            .filter(|line| !line.is_empty())
+            .map(|line| Digest::of_text(line));
         let (signature, wording) = (joined(masked), joined(templates));
         let cause = cause.and_then(|at| told.get(at)).copied();
         let shown = quoted(call, &told, &all, cause, killed)
@@ -198,6 +207,11 @@ impl Failure {
         SAYS.iter().any(|part| self.line.contains(part)) || required.is_some_and(is_name)
     }
 
+    /// Returns true if the file to be changed must first be read: it was never read, or has changed since.
+    pub(crate) fn is_stale(&self) -> bool {
+        ["modified since", "changed since", "not been read"].iter().any(|part| self.line.contains(part))
+    }
+
     /// Returns true if the failure says that `program` is missing.
     pub(crate) fn misses(&self, program: &str) -> bool {
         matches!(&self.kind, FailureKind::Missing(name) if name == program)
@@ -218,6 +232,18 @@ impl Failure {
     }
 }
 
+/// Returns true if a line quotes the command line that failed. Only letters and digits are compared, because the line
+/// may escape the others.
+fn quotes_call(line: &str, call: &Call) -> bool {
+    /// Number of letters and digits compared.
+    const COMPARED: usize = 30;
+    let plain = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let start: String = plain(first_chars(&call.text, 4 * COMPARED)).chars().take(COMPARED).collect();
+    call.is_shell && start.len() >= COMPARED / 2 && plain(line).contains(&start)
+}
+
 /// Returns true if an action failed by its status, unless the command was meant to end, or by its answer.
 fn has_failed(call: &Call, action: &Action<'_>) -> bool {
     let answer = action.observation.present();
@@ -228,7 +254,13 @@ fn has_failed(call: &Call, action: &Action<'_>) -> bool {
     // A code snippet that exits with 0 may print an error on purpose.
     let is_code = call.parts.last().is_some_and(|last| last.check == Some(Check::Snippet));
     let is_trusted = (call.is_strict || is_code) && action.provenance == Provenance::ExitCode;
-    let ended_well = is_trusted && action.status == Status::Ok;
+    // A client such as `curl` exits with 0 if the server answers that the request failed.
+    let answers = call.parts.last().is_some_and(|last| {
+        let is_code = last.script.is_some() || Meaning::of(last.name()).is(Meaning::INTERPRETER);
+        last.does == Does::Run && last.check.is_none() && !is_code
+    });
+    let is_short = || answer.is_some_and(|answer| answer.len() <= 300);
+    let ended_well = is_trusted && action.status == Status::Ok && !(answers && is_short());
     let may_state = call.does != Does::Note && !ended_well && !was_stopped;
     answer.is_some_and(|answer| may_state && states_failure(call, answer) && !is_echo(call, action, answer))
 }

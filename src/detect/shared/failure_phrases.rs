@@ -6,13 +6,13 @@ use super::phrase_search::{Hints, Pattern};
 
 /// A line that begins by stating a failure, unless `NONE` matches it: `errors: 0`.
 static STARTS: Pattern = Pattern::new(
-    r"(?i)^\W{0,5}(?:(?:error|fatal|failed|failure|exception|err_\w+|npm error|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|aborted|panic)\b|(?:npm )?err!)",
+    r"(?i)^\W{0,5}(?:(?:error|fatal|failed|failure|exception|err_\w+|npm error|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|blocked|aborted|panic)\b|(?:npm )?err!|\w+ error\])",
 );
 pub(super) static NONE: Pattern =
     Pattern::new(r"(?i)^\W{0,3}\w+(?: ?[:=]?| \w+ ?[:=]) ?(?:0|none|null|false)\b");
 /// A line that says that nothing is wrong: `No syntax errors detected in a.php`.
 pub(super) static CLEAN: Pattern = Pattern::new(
-    r"(?i)^\W{0,3}(?:no|0) (?:\w+ )?(?:errors?|issues?|problems?|warnings?)\b| is (?:ok|successful)$",
+    r"(?i)^\W{0,3}(?:no|0) (?:\w+ )?(?:errors?|issues?|problems?|warnings?)\b| is (?:ok|successful)$|^tar: removing leading ",
 );
 /// A line that begins with the type of an error.
 pub(super) static TYPED: Pattern =
@@ -21,7 +21,7 @@ pub(super) static TYPED: Pattern =
 pub(super) static RAISED: Pattern = Pattern::new(r"^(?:[a-z_]\w*\.)+(?:[A-Z]\w*|error)(?:: |$)");
 /// Phrases that state a failure anywhere in a text.
 pub(super) static STATES: Pattern = Pattern::new(
-    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|nothing happens|no effect|tool use was rejected|not a valid statement separator|: InvalidEndOfLine$",
+    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|cannot find|could not resolve|^404\b.{0,10} not found\b|nothing happens|no effect|tool use was rejected|not a valid statement separator|: InvalidEndOfLine$",
 );
 /// A line that states a failure in any of these ways.
 pub(super) static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
@@ -82,6 +82,10 @@ pub(super) static NO_TOOL: Pattern = Pattern::new(
 pub(super) static DONE: Pattern = Pattern::new(
     r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|: file exists\b|\bno such process\b|\bno (?:active|running) (?:session|process|task)\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
 );
+/// Answers to a poll that does not know the command that it asks for.
+pub(super) static NO_SESSION: Pattern = Pattern::new(
+    r"(?i)\b(?:no|unknown|no such|invalid) (?:task|shell|process|session)\b|\b(?:task|shell|process|session)\b.{0,60}? not found\b",
+);
 static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",
 );
@@ -90,7 +94,7 @@ pub(super) static CAUSE: Pattern = Pattern::any_of(&[&MISSING, &USAGE, &SHAPE, &
 /// A complaint about a start-up file of the shell, with the file in the group. The shell prints it before the output of
 /// each command.
 pub(super) static START_UP: Pattern = Pattern::new(
-    r"^(?:\S*/)?(\.(?:bash_profile|bash_login|bashrc|profile|zprofile|zshenv|zshrc)|etc/profile|shellenv\.sh):(?:\w+:)?(?: line)? ?\d+: ",
+    r"^(?:\S*/)?(\.(?:bash_profile|bash_login|bashrc|profile|zprofile|zshenv|zshrc)|etc/profile|(?:brew|shellenv)\.sh):(?:\w+:)?(?: line)? ?\d+: ",
 );
 /// An answer that says that nothing was found.
 pub(super) static NOTHING: Pattern =
@@ -100,7 +104,7 @@ pub(super) static NOTHING: Pattern =
 #[rustfmt::skip]
 pub(super) static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new([
     "rror", "RROR", "ERR_", "ERR!", "atal", "FATAL", "fail", "Fail", "FAIL", "xcept", "EXCEPT", "sage", "nable", "annot", "an't", "uld not",
-    "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "bort", "anic", "o module", "yntax",
+    "uldn't", "nvalid", "nknown", "o such", "ot found", "efuse", "enied", "eject", "locked", "bort", "anic", "o module", "yntax",
     "ermission", "ermitted", "llowed", "verbatim", "placement", "alid tool", "DISABLED", "fault", "dumped", "exist", "memory", "forward", "esolve",
     "othing happens", "o effect", "llegal", "nrecogni", "false", "not ok", "xit ", "code", "illed",
     "separator", "InvalidEnd", "raceback"]));

@@ -8,7 +8,7 @@ use super::check::Check;
 use super::does::{Does, is_search};
 use super::failure_lines::{complains, names_itself};
 use super::failure_phrases::{
-    COUNTS, DIAGNOSTIC, HINTS, JSON_HINTS, JSON_STATES, NO_TESTS, NOTHING, RAN, TYPED,
+    COUNTS, DIAGNOSTIC, HINTS, JSON_HINTS, JSON_STATES, NO_TESTS, NOTHING, RAN, STATES, TYPED,
 };
 use super::lexicon::{Meaning, words};
 use super::text::{exit_code, lines, without_colours};
@@ -63,7 +63,10 @@ pub(super) fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         return false;
     }
     if call.does == Does::Read {
-        return last.len() <= 3 && last.last().is_some_and(|first| complains(first, call));
+        // A file may hold anything, so only the program itself can say that it failed to show it.
+        let shows = call.parts.iter().all(|part| Meaning::of(part.name()).is(Meaning::FILTER));
+        let says = |line: &str| complains(line, call) && (!shows || STATES.is_match(line));
+        return last.len() <= 3 && last.last().is_some_and(|first| says(first));
     }
     // These lines are not trimmed: a quoted error is indented, so it does not match.
     let is_typed =

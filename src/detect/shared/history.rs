@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{Attempt, Call, Does, Facts, Shown, excerpt};
+use super::{Attempt, Call, Does, Facts, FailureKind, Shown, excerpt};
 use crate::trace::{Digest, DigestMap, DigestSet};
 
 /// An attempt as it is remembered.
@@ -131,7 +131,12 @@ impl History {
         let checks = call.parts.iter().any(|part| part.check.is_some());
         let target = call.target.as_deref().filter(|_| call.does == Does::Write && !checks);
         let program = Digest::of_text(&call.program);
-        let program = if call.is_shell { program.and(Digest::NONE) } else { program };
+        let program = match attempt.failure() {
+            // A harness may refuse any command in the same words.
+            Some(failure) if call.is_shell && failure.kind == FailureKind::Refused => Digest::NONE,
+            _ if call.is_shell => program.and(Digest::NONE),
+            _ => program,
+        };
         let file = target.map_or(Digest::NONE, Digest::of_text);
         let failure = attempt.failure().map(|failure| program.and(file).and(failure.signature));
         if let Some(failure) = failure {

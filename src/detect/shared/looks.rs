@@ -19,7 +19,7 @@ pub(crate) struct Looks {
 /// A series of looks. A single look that brings something new may come between two that do not.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct IdleLooks {
-    /// The step at which the series begins.
+    /// The step of the look that the first of these repeats.
     pub(crate) first: u64,
     /// How many of the looks brought nothing new.
     pub(crate) count: u64,
@@ -31,6 +31,7 @@ pub(crate) struct IdleLooks {
 
 #[derive(Debug)]
 struct Look {
+    step: u64,
     call: Arc<Facts>,
     turn: u64,
     outcome: Option<Digest>,
@@ -56,9 +57,10 @@ impl Looks {
             return None;
         }
         if self.recent.is_empty() {
-            self.idle = IdleLooks { first: attempt.step, ..IdleLooks::default() };
+            self.idle = IdleLooks::default();
         }
-        if self.brings_nothing_new(attempt, answer) {
+        if let Some(first) = self.repeated(attempt, answer) {
+            self.idle.first = if self.idle.count == 0 { first } else { self.idle.first.min(first) };
             self.idle.count += 1;
             self.idle.rests_on_text |= attempt.call.call.is_shell || answer.is_some_and(was_shown_before);
             self.idle.is_interrupted = false;
@@ -66,17 +68,17 @@ impl Looks {
         }
         if self.idle.is_interrupted {
             self.recent.truncate(1);
-            self.idle = IdleLooks { first: attempt.step, ..IdleLooks::default() };
+            self.idle = IdleLooks::default();
         } else {
             self.idle.is_interrupted = true;
         }
         None
     }
 
-    /// Records a look, and returns whether it brings nothing new: its answer says so, or it resembles earlier looks and
-    /// shows no new line or next to nothing.
-    fn brings_nothing_new(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> bool {
-        let Some(answer) = answer.filter(|answer| !is_withheld(*answer)) else { return false };
+    /// Records a look. If it brings nothing new, returns the step of the earliest look that it repeats: its answer says
+    /// so, or it resembles earlier looks and shows no new line or next to nothing.
+    fn repeated(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<u64> {
+        let answer = answer.filter(|answer| !is_withheld(*answer))?;
         let call = &attempt.call.call;
         let mut bigrams = None;
         let (mut like, mut same_key) = (Vec::new(), false);
@@ -113,15 +115,19 @@ impl Looks {
                 if call.does == Does::Read && !same_key {
                     says_something && nothing_new
                 } else {
-                    nothing_new || lines(&text).map(str::len).sum::<usize>() <= Self::SHORT
+                    let is_counter = text.contains(|c: char| c.is_ascii_digit());
+                    let is_short = || lines(&text).map(str::len).sum::<usize>() <= Self::SHORT;
+                    nothing_new || !(same_key && is_counter) && is_short()
                 }
             }
         };
+        let first = like.last().map_or(attempt.step, |like| like.step);
         let kept = if call.is_shell && answer.len() <= Self::LONGEST { answer } else { Text::from("") };
         self.recent.truncate(Self::WINDOW - 1);
         let (call, turn, outcome) = (Arc::clone(&attempt.call), attempt.turn, attempt.outcome);
-        self.recent.push_front(Look { call, turn, outcome, bigrams, answer: kept.keep(), lines: None });
-        idle
+        let (step, answer) = (attempt.step, kept.keep());
+        self.recent.push_front(Look { step, call, turn, outcome, bigrams, answer, lines: None });
+        idle.then_some(first)
     }
 
     pub(crate) fn clear(&mut self) {

@@ -7,7 +7,8 @@
 //! - a *nudge*: the same message follows a turn without a call for the third time in a row, and reads like an
 //!   instruction ("Please proceed to the next step using your best judgement").
 //!
-//! Some harnesses do not record the refused turn, only the refusal. The attempt then takes the refusal's step.
+//! Some harnesses do not record the refused turn, only the refusal. The attempt then takes the refusal's step. Others
+//! record each refused turn, but only their last refusal, with which they end the run.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -30,7 +31,7 @@ const NUDGE_WORDS: usize = 8;
 
 /// How harnesses refuse a turn: no call, too many, or one that could not be read.
 static REFUSAL: Pattern = Pattern::new(
-    r"(?is)exactly (?:one|_one_) (?:action|tool call|function call)|no tool calls found|did not include a tool call|(?:no (?:tool call|function call|action found|code block)|did not call (?:a|any) tool|without (?:a tool call|calling a tool)).*(?:response|must)|expected exactly one.*block|response must.*(?:tool call|exactly one|at least one)|response needs to.*tool|did not use (?:a|any) tool.*(?:response|output)|forg[eo]t to (?:call|use).*tool|parse (?:llm output|your.*(?:response|output|action))|previous response had pars.*error|your (?:output|response) was not formatted|your code snippet is invalid|invalid format.*missing 'action",
+    r"(?is)exactly (?:one|_one_) (?:action|tool call|function call)|no tool calls found|did not include a tool call|(?:no (?:tool call|function call|action found|code block)|did not call (?:a|any) tool|without (?:a tool call|calling a tool)).*(?:response|must)|expected exactly one.*block|response must.*(?:tool call|exactly one|at least one)|response needs to.*tool|did not use (?:a|any) tool.*(?:response|output)|forg[eo]t to (?:call|use).*tool|parse (?:llm output|your.*(?:response|output|action))|previous response had pars.*error|your (?:output|response) was not formatted|your code snippet is invalid|exit due to repeated format|invalid format.*missing 'action",
 );
 
 /// Substrings of the phrases above, as harnesses spell them. Messages without any of them are skipped quickly.
@@ -38,7 +39,7 @@ static REFUSAL: Pattern = Pattern::new(
 static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["xactly one", "XACTLY ONE", "xactly _one_", "o tool call",
     "o function call", "o action found", "o code block", "esponse must", "esponse MUST", "esponse needs", "id not use",
     "id not call", "id not include", "ithout a tool", "ithout calling", "orget to", "orgot to", "arse your", "arse LLM",
-    "arse llm", "had pars", "not formatted", "snippet is invalid", "nvalid format", "nvalid Format"]));
+    "arse llm", "had pars", "not formatted", "snippet is invalid", "epeated format", "nvalid format", "nvalid Format"]));
 
 /// Words with which users refer to themselves; harnesses do not use them.
 const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
@@ -48,6 +49,8 @@ const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
 pub(crate) struct Attempt<'a> {
     /// The step of the agent's message, or of the answer if the message was not recorded.
     pub(crate) step: u64,
+    /// The number of turns that it answers: more than one if a refusal follows several unanswered turns.
+    pub(crate) turns: u64,
     /// The step of the answer.
     pub(crate) last: u64,
     /// Digest of the beginning and the length of the answer or, for a refusal, of its beginning with digits masked.
@@ -63,6 +66,13 @@ pub(crate) struct Attempt<'a> {
     pub(crate) row_start: u64,
 }
 
+impl Attempt<'_> {
+    /// Returns the step of the last turn, or of the answer if it follows several.
+    pub(crate) fn last_turn(&self) -> u64 {
+        if self.turns == 1 { self.step } else { self.last }
+    }
+}
+
 /// Finds attempts without a call, step by step and in constant memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NoCall {
@@ -71,8 +81,9 @@ pub(crate) struct NoCall {
     begun: bool,
     /// The turn of the agent's last action.
     acted: Option<u64>,
-    /// The agent's message, if it is the last step and its turn has no call.
-    spoken: Option<u64>,
+    /// If the last steps are messages of the agent in turns without a call: the step of the first, the last turn, and
+    /// the number of turns.
+    spoken: Option<(u64, u64, u64)>,
     /// The last answer to a turn without a call, and how often it came with no other such answer in between.
     answered: Option<(Digest, u32)>,
     /// The answer to the turn just before, its [`Attempt::row`] and [`Attempt::row_start`].
@@ -94,7 +105,11 @@ impl NoCall {
             }
             (Event::Message(_), Actor::Agent) => {
                 let is_without_call = self.acted != Some(step.turn());
-                self.spoken = is_without_call.then_some(step.index());
+                let (first, turns) = match spoken {
+                    Some((first, turn, turns)) => (first, turns + u64::from(turn != step.turn())),
+                    None => (step.index(), 1),
+                };
+                self.spoken = is_without_call.then_some((first, step.turn(), turns));
                 None
             }
             (Event::Message(text), _) => {
@@ -108,7 +123,7 @@ impl NoCall {
         &mut self,
         step: &Step<'a>,
         text: Text<'a>,
-        spoken: Option<u64>,
+        spoken: Option<(u64, u64, u64)>,
         row: Option<(Digest, u64, u64)>,
     ) -> Option<Attempt<'a>> {
         // System messages can arrive at any time. They answer a turn only if they directly follow it.
@@ -126,9 +141,10 @@ impl NoCall {
         if spoken.is_none() && !refused {
             return None;
         }
-        let first = spoken.unwrap_or(step.index());
+        let (first, turns) = spoken.map_or((step.index(), 1), |(first, _, turns)| (first, turns));
+        let turns = if refused { turns } else { 1 };
         let row = row.filter(|(last, ..)| *last == answer);
-        let (row, row_start) = row.map_or((1, first), |(_, row, start)| (row + 1, start));
+        let (row, row_start) = row.map_or((turns, first), |(_, row, start)| (row + turns, start));
         self.row = Some((answer, row, row_start));
         let before = self.answered.filter(|(last, _)| *last == answer).map_or(0, |(_, times)| times);
         self.answered = Some((answer, before.saturating_add(1)));
@@ -139,7 +155,7 @@ impl NoCall {
         if !refused && !is_instruction(&head) {
             return None;
         }
-        Some(Attempt { step: first, last: step.index(), answer, head, refused, row, row_start })
+        Some(Attempt { step: first, turns, last: step.index(), answer, head, refused, row, row_start })
     }
 }
 

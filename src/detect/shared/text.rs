@@ -9,7 +9,7 @@ use crate::trace::{Digest, Text, first_chars};
 
 /// Lines that a harness puts around the output of a command. [`may_wrap`] must know how each begins.
 static WRAPPING: Pattern = Pattern::new(
-    r"(?i)^(?:</?returncode>.*|</?(?:output|stdout|stderr)>|(?:stdout|stderr|output):|chunk id: .*|wall time: .*|original token count: .*|\[?exit (?:code|status):? ?\d+\]?|\(?(?:command|process) exited with (?:code|signal) .*|\(no (?:new )?output\))$",
+    r"(?i)^(?:</?returncode>.*|</?(?:output|stdout|stderr)>|(?:stdout|stderr|output):|chunk id: .*|wall time: .*|original token count: .*|\[?exit (?:code|status):? ?\d+\]?|\(?(?:command|process) exited with (?:code|signal) .*|\(no (?:new )?output\)|rc=\d+)$",
 );
 /// Words that a harness leaves in place of an answer that it removed from the context.
 static WITHHELD: Pattern = Pattern::new(
@@ -104,6 +104,7 @@ fn may_wrap(line: &str) -> bool {
             | b"(n"
             | b"co"
             | b"pr"
+            | b"rc"
     )
 }
 
@@ -136,7 +137,9 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
             let at = 64 * number + starts.trailing_zeros() as usize;
             starts &= starts - 1;
             let rest = text.get(at..).filter(|rest| at >= copied && may_vary(rest));
-            if let Some(length) = rest.and_then(|rest| VARYING.length(rest)) {
+            if let Some(length) =
+                rest.and_then(|rest| VARYING.length(rest)).filter(|_| !counts_down(text, at))
+            {
                 out.extend_from_slice(text.get(copied..at).unwrap_or_default());
                 out.push(b'#');
                 copied = at + length;
@@ -148,6 +151,12 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
     }
     out.extend_from_slice(text.get(copied..).unwrap_or_default());
     Cow::Owned(out)
+}
+
+/// Returns true if the time at a position is what remains: the answers of a countdown differ.
+fn counts_down(text: &[u8], at: usize) -> bool {
+    let before = text.get(at.saturating_sub(16)..at).unwrap_or_default().to_ascii_lowercase();
+    [&b"remaining"[..], b"eta", b"left"].iter().any(|word| memchr::memmem::find(&before, word).is_some())
 }
 
 /// Finds the positions in a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words

@@ -121,10 +121,13 @@ impl Matcher {
             let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
             arguments.unwrap_or_default().to_lowercase()
         });
+        // A server that fails because of the code that it was sent will do so again.
+        let is_bug = || ["syntaxerror", "typeerror", "referenceerror"].iter().any(|bug| head.contains(bug));
         texts.find_iter(&head).any(|found| {
             let is_phrase = found.pattern().as_usize() < self.phrases;
             let said = head.get(found.range()).unwrap_or_default();
-            (is_phrase || stands_alone(head.as_bytes(), found.start(), found.end())) && !given.contains(said)
+            let is_code = || stands_alone(head.as_bytes(), found.start(), found.end()) && !is_bug();
+            (is_phrase || is_code()) && !given.contains(said)
         })
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Baseline, Check, Does, Excuse, FailureKind, Part, Report, Shown, Undo, after_colon, diagnoses,
-    is_blank,
+    Attempt, Baseline, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo, after_colon,
+    diagnoses, is_blank,
 };
 use crate::trace::{Action, Provenance, Status};
 
@@ -103,6 +103,8 @@ impl Checks {
             match failure {
                 // A snippet may print an error on purpose.
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
+                // Style is often left as it is, on purpose.
+                Some(_) if check == Check::Form && !checks_types(told) => {}
                 // A script may report a result by its exit code, so a failure without a message does not count.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
                 Some(_) if without_changes => {
@@ -171,6 +173,11 @@ impl Checks {
         let files = files + self.linters.len();
         failed * 512 + files * 96 + self.baseline.memory()
     }
+}
+
+/// Returns true if a check of form finds code that cannot run, not only matters of style.
+fn checks_types(told: &Part) -> bool {
+    Meaning::of_any(told.program.split(' ')).is(Meaning::CHECKS_TYPES)
 }
 
 /// Returns true if the errors of a check were searched for and none was found: `tsc | grep error`.

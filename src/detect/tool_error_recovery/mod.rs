@@ -24,7 +24,7 @@ use super::published::RecoveryRate;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
-    TransientRules, UserSays, stops,
+    TransientRules, UserSays, after_colon, stops,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -201,6 +201,7 @@ static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "
 #[derive(Debug)]
 struct Recovery {
     actors: Actors,
+    min_attempts: u64,
     rate: RecoveryRate,
     attempts: Attempts,
     goals: Goals,
@@ -208,6 +209,9 @@ struct Recovery {
     unsent: Unsent,
     no_call: NoCall,
     user: UserSays,
+    /// The turns without a call that the harness has sent back since the last call: their steps, their number, and
+    /// its answer.
+    sent_back: Option<((u64, u64), u64, String)>,
     /// Whether the agent has said since its last call that it could not do something.
     is_confessed: bool,
 }
@@ -216,6 +220,7 @@ impl Recovery {
     fn new(rule: &ToolErrorRecovery, rate: RecoveryRate) -> Self {
         Self {
             actors: rule.config.actors,
+            min_attempts: rule.config.min_attempts,
             rate,
             attempts: Attempts::new(rule.config.actors, &rule.ready),
             goals: Goals::new(rule.config.min_attempts),
@@ -223,6 +228,7 @@ impl Recovery {
             unsent: Unsent::default(),
             no_call: NoCall::default(),
             user: UserSays::default(),
+            sent_back: None,
             is_confessed: false,
         }
     }
@@ -279,7 +285,7 @@ impl Recovery {
             || kind == Some(&FailureKind::Done) && (call.is_shell || stops(action))
         {
             self.goals.success(attempt, action, known);
-        } else if failed && !looks && !is_wait {
+        } else if failed && (!looks || kind == Some(&FailureKind::Refused)) && !is_wait {
             self.goals.failure(attempt, told, action);
         }
     }
@@ -288,7 +294,12 @@ impl Recovery {
 impl Fold for Recovery {
     fn observe(&mut self, step: &Step<'_>) {
         self.rate.observe(step);
-        let is_sent_back = self.no_call.observe(step).is_some();
+        let sent_back = self.no_call.observe(step);
+        let is_sent_back = sent_back.is_some();
+        if let Some(sent_back) = sent_back.filter(|sent_back| sent_back.refused) {
+            let place = (sent_back.row_start, sent_back.last);
+            self.sent_back = Some((place, sent_back.row, after_colon(&sent_back.head)));
+        }
         if self.actors.include(Actor::Agent) {
             self.unsent.observe(step);
         }
@@ -305,7 +316,7 @@ impl Fold for Recovery {
             return;
         }
         let Some(action) = step.action_of(self.actors) else { return };
-        (self.user.stopped, self.is_confessed) = (false, false);
+        (self.user.stopped, self.is_confessed, self.sent_back) = (false, false, None);
         self.unsent.sent(action);
         let attempt = self.attempts.observe(step);
         // A call that the user refused did not run, so the agent need not recover from it.
@@ -327,17 +338,25 @@ impl Fold for Recovery {
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
         findings.extend(failing);
         findings.extend(self.unsent.findings());
+        let sent_back = self.sent_back.as_ref().filter(|(_, turns, _)| *turns >= self.min_attempts);
+        let sent_back = sent_back.map(|(place, turns, said)| {
+            let message =
+                format!("the run ends with {turns} turns without a call, which the harness sent back{said}");
+            finding(*place, OpenReason::EndsFailing, "", *turns, message)
+        });
+        let is_sent_back = u64::from(sent_back.is_some());
+        findings.extend(sent_back);
         findings.sort_by_key(|finding| (finding.first, finding.last));
         let (goals, reached, open) = self.goals.counts(self.end());
         // All checks together count as one goal, if any of them failed.
-        let goals = goals + a_check_failed + self.unsent.all;
+        let goals = goals + a_check_failed + self.unsent.all + is_sent_back;
         let reached =
             reached + a_check_failed.saturating_sub(is_failing) + self.unsent.all - self.unsent.open();
         let goal_recovery = recovery_rate(reached, goals);
         let measures = self.rate.measures().into_iter().chain([
             Measure::count("goals", goals),
             Measure::count("reached", reached),
-            Measure::count("open", open + is_failing + self.unsent.open()),
+            Measure::count("open", open + is_failing + self.unsent.open() + is_sent_back),
             Measure { name: "goal_recovery", value: goal_recovery },
         ]);
         Verdict::Judged(Judgement {

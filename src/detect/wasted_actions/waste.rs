@@ -101,7 +101,7 @@ impl Waste {
         self.halves += reason.halves();
         *self.reasons.entry(reason).or_default() += 1;
         let steps = self.steps.entry(reason).or_default();
-        steps.extend((steps.len() < STEPS).then_some(step));
+        steps.extend((steps.len() < STEPS && steps.last() != Some(&step)).then_some(step));
         *self.by_tool.entry(tool.to_owned()).or_default() += 1;
         self.place = Some((self.place.map_or(step, |(first, _)| first.min(step)), step));
     }
@@ -251,8 +251,8 @@ impl Waste {
 impl Fold for Waste {
     fn observe(&mut self, step: &Step<'_>) {
         if let Some(refused) = self.no_call.observe(step).filter(|attempt| attempt.refused) {
-            self.actions += 1;
-            self.count(WasteReason::NoCall, refused.step, NO_CALL);
+            self.actions += refused.turns;
+            (0..refused.turns).for_each(|_| self.count(WasteReason::NoCall, refused.step, NO_CALL));
         } else {
             self.user.observe(step);
             // In a continued session, the agent no longer knows what it saw.

@@ -98,11 +98,14 @@ fn ask(command: &str, run: &mut Recording<'_>) -> CallNumber {
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let action = step.get("action").and_then(Raw::string).unwrap_or_default();
     let command = common::trim(&action);
-    let is_exit = EXITS.contains(&command);
+    let observation = step.result("observation");
+    // In a step without an action, the harness ends the run or sends the response back.
+    let ends = |text: &TextCow<'_>| text.text().starts_with("Exited");
+    let is_exit = EXITS.contains(&command) || command.is_empty() && observation.as_ref().is_some_and(ends);
     let said = step.message("response").or_else(|| step.message("thought"));
     run.say(if is_exit { Actor::Environment } else { Actor::Agent }, said);
     if command.is_empty() || is_exit {
-        return;
+        return run.say(Actor::Environment, observation.filter(|_| command.is_empty()));
     }
     let call = ask(command, run);
     if let Some(duration) = step.get("execution_time").and_then(time::of_seconds)
@@ -110,7 +113,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     {
         call.usage = Some(Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
     }
-    if let Some(observation) = step.result("observation") {
+    if let Some(observation) = observation {
         let outcome = outcome(observation.text());
         run.answer_call(call, Some(observation), outcome);
     }

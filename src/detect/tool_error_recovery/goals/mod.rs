@@ -134,7 +134,7 @@ impl Goals {
         }
         let text = text.to_str();
         // The words of admission are English, so only English messages count.
-        if [" the ", " The ", " THE "].iter().any(|word| text.contains(word)) {
+        if [" the ", " The ", " THE ", " your ", " has been "].iter().any(|word| text.contains(word)) {
             self.spoke = Some(step);
         }
         if ADMITS.occur_in(&text) {
