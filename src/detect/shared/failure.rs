@@ -139,7 +139,8 @@ impl Failure {
             .map(|line| Digest::of_text(line));
         let (signature, wording) = (joined(masked), joined(templates));
         let cause = cause.and_then(|at| told.get(at)).copied();
-        let shown = quoted(call, &told, &all, cause, killed)
+        let stated = cause.filter(|line| !(says_more && quotes_call(line, call)));
+        let shown = quoted(call, &told, &all, stated, killed)
             .unwrap_or_else(|| code.map_or(Cow::Borrowed(""), |code| format!("exit code {code}").into()));
         let shown = if shown.is_empty() { action.error_type.unwrap_or_default().into() } else { shown };
         let kind = match cause {

@@ -8,9 +8,10 @@ use super::check::Check;
 use super::does::{Does, is_search};
 use super::failure_lines::{complains, names_itself};
 use super::failure_phrases::{
-    COUNTS, DIAGNOSTIC, HINTS, JSON_HINTS, JSON_STATES, NO_TESTS, NOTHING, RAN, STATES, TYPED,
+    COUNTS, DIAGNOSTIC, HINTS, JSON_HINTS, JSON_STATES, NO_TESTS, NOTHING, RAN, TYPED,
 };
 use super::lexicon::{Meaning, words};
+use super::shell::last_part;
 use super::text::{exit_code, lines, without_colours};
 use crate::trace::{Action, Arguments, Text, first_chars};
 
@@ -65,7 +66,8 @@ pub(super) fn states_failure(call: &Call, answer: Text<'_>) -> bool {
     if call.does == Does::Read {
         // A file may hold anything, so only the program itself can say that it failed to show it.
         let shows = call.parts.iter().all(|part| Meaning::of(part.name()).is(Meaning::FILTER));
-        let says = |line: &str| complains(line, call) && (!shows || STATES.is_match(line));
+        let says =
+            |line: &str| complains(line, call) && (!shows || names_itself(line, call) || of_shell(line));
         return last.len() <= 3 && last.last().is_some_and(|first| says(first));
     }
     // These lines are not trimmed: a quoted error is indented, so it does not match.
@@ -75,6 +77,12 @@ pub(super) fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         || is_typed()
         || last.len() <= 4 && last.iter().any(|line| complains(line, call))
         || call.does == Does::Run && last.iter().take(4).any(|line| COUNTS.is_match(line))
+}
+
+/// Returns true if a shell says what failed: `bash: line 1: …`.
+fn of_shell(line: &str) -> bool {
+    let program = line.split(':').next().unwrap_or_default();
+    Meaning::of(last_part(program)).is(Meaning::SHELL)
 }
 
 /// Returns true if an answer holds the failures of a test report, but not its summary, which a recorder or `head` cut

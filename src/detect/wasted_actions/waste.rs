@@ -205,7 +205,7 @@ impl Waste {
         let count = self.reasons.get(&reason).copied().unwrap_or(0);
         let steps = self.steps.get(&reason).map(Vec::as_slice).unwrap_or_default();
         let named: Vec<String> = steps.iter().take(NAMED).map(u64::to_string).collect();
-        let word = if count == 1 { "step" } else { "steps" };
+        let word = if steps.len() == 1 { "step" } else { "steps" };
         let more = if count > NAMED as u64 { ", …" } else { "" };
         format!("{count} {} ({word} {}{more})", reason.told(), named.join(", "))
     }

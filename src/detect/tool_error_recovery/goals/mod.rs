@@ -208,6 +208,10 @@ impl Goals {
         if finds && !found_nothing(call, action) {
             self.reach_where(|goal| !goal.is_shell && finds_files(&goal.program));
         }
+        if call.is_shell {
+            // Earlier calls of the tool without a command line were malformed.
+            self.reach_all(&attempt.call.tool.to_lowercase());
+        }
         for part in &call.parts {
             // Earlier calls of the tool that named no file were malformed; this one is the correct form.
             if part.file.is_some() && !call.is_shell {
