@@ -124,7 +124,9 @@ impl Blindness {
             let given = user_spoke && (by_user || !call.is_shell && self.user.gave(action));
             // After a change, it also starts over if the same call or a check gets a different answer.
             let is_comparable = last.is_same_call(&now) || failure.report.is_some();
-            let changed = is_comparable && last.form != now.form && changed_since(last);
+            // The command line may write the code that it then compiles.
+            let rewrites = || call.parts.iter().any(|part| part.file.is_some()) && !last.is_same_call(&now);
+            let changed = is_comparable && last.form != now.form && (changed_since(last) || rewrites());
             let success = self.went_through.get(&program);
             let went_through = success.is_some_and(|number| last.number < *number);
             let read_again = self.read_again(call, failure) > last.number;

@@ -153,7 +153,9 @@ impl Failure {
             Some(line) => kind_of(line, call),
         };
         let only_counts = is_report && details.is_empty() && told.iter().all(|line| COUNTS.is_match(line));
-        let diagnoses = || checks && told.iter().any(|line| DIAGNOSTIC.is_match(line));
+        // Compilers that are not known as checks also say where the error is.
+        let places = |line: &&str| DIAGNOSTIC.is_match(line) && (checks || line.contains("error"));
+        let diagnoses = || (checks || call.is_shell) && told.iter().any(places);
         // If the output of a linter states no cause, it is taken as a list of findings, whatever its format.
         let last_check = call.parts.iter().rev().find_map(|part| part.check);
         let lists = last_check == Some(Check::Form) && kind == FailureKind::Other && !all.is_empty();
