@@ -40,11 +40,11 @@ pub(super) fn ident(value: Raw<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Returns why a run ended, as SWE-agent and related agents record it: `exit_status`, in `info` or next to
-/// it.
+/// Returns why a run ended: `exit_status`, in `info` or next to it, as SWE-agent and related agents record it, or
+/// `termination_reason`.
 pub(super) fn exit_status<'a>(members: &Members<'a>) -> Option<Cow<'a, str>> {
     let info = || members.get("info")?.member("exit_status").and_then(name);
-    info().or_else(|| members.name("exit_status"))
+    info().or_else(|| members.name("exit_status")).or_else(|| members.name("termination_reason"))
 }
 
 /// Reads the arguments of a call. A string that holds JSON counts as that JSON, a blank string as an empty

@@ -16,7 +16,7 @@ const ORCHESTRATION: Mark = Any(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    let mut sessions = Recordings::of_agent("bedrock");
+    let (mut sessions, mut called) = (Recordings::of_agent("bedrock"), TextSet::default());
     let events = match document {
         Document::Object(object) if ORCHESTRATION.fits(object) => object.whole().into_iter().collect(),
         document => elements(document, &LISTS),
@@ -43,13 +43,18 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         };
         match failure {
             Some(reason) => fail(reason, run),
-            None => step(&trace.object("orchestrationTrace"), time, run),
+            None => step(&trace.object("orchestrationTrace"), time, &mut called, run),
         }
     }
     sessions.give(runs);
 }
 
-fn step<'a>(step: &Members<'a>, time: Option<u64>, run: &mut Recording<'a>) {
+fn step<'a>(
+    step: &Members<'a>,
+    time: Option<u64>,
+    called: &mut TextSet<Cow<'a, str>>,
+    run: &mut Recording<'a>,
+) {
     run.say(Actor::Agent, step.object("rationale").text("text"));
     let usage = step.object("modelInvocationOutput").object("metadata").object("usage");
     if let Some(usage) = usage.whole() {
@@ -57,17 +62,18 @@ fn step<'a>(step: &Members<'a>, time: Option<u64>, run: &mut Recording<'a>) {
     }
     let given = step.object("invocationInput");
     if let Some((name, arguments)) = call(&given) {
+        called.extend(given.name("traceId"));
         let call = Call::new(0, given.name("traceId"), name).with(arguments);
         run.add(Call { time, ..call });
     }
     if step.is("observation", Kind::Object) {
-        observe(&step.object("observation"), run);
+        observe(&step.object("observation"), called, run);
         // The model responds next, in a new turn.
         run.turn(time);
     }
 }
 
-fn observe<'a>(seen: &Members<'a>, run: &mut Recording<'a>) {
+fn observe<'a>(seen: &Members<'a>, called: &TextSet<Cow<'a, str>>, run: &mut Recording<'a>) {
     let answer = |key: &str| Some(seen.object(key)).filter(|answer| answer.whole().is_some());
     let (text, outcome) = if let Some(output) = answer("actionGroupInvocationOutput") {
         (output.result("text"), Outcome::UNMARKED)
@@ -88,7 +94,8 @@ fn observe<'a>(seen: &Members<'a>, run: &mut Recording<'a>) {
     } else {
         return run.say(Actor::Agent, seen.object("finalResponse").text("text"));
     };
-    run.answer(seen.name("traceId"), None, text, outcome);
+    // Each event may have a trace id of its own.
+    run.answer(seen.name("traceId").filter(|id| called.contains(id)), None, text, outcome);
 }
 
 /// Returns the name and the arguments of the call in an invocation input, if it is of a known kind.

@@ -245,7 +245,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 }
 
 /// Returns true if the last message was created before the first, as OpenAI's Assistants API lists them by default.
-fn is_newest_first(items: &[Raw<'_>]) -> bool {
+pub(super) fn is_newest_first(items: &[Raw<'_>]) -> bool {
     let created = |item: Option<&Raw<'_>>| item?.member("created_at")?.integer();
     created(items.first()).zip(created(items.last())).is_some_and(|(first, last)| last < first)
 }

@@ -3,9 +3,12 @@
 use super::prelude::*;
 
 /// A parsed entry of `tool_calls`.
+#[derive(Debug)]
 pub(super) struct ToolCall<'a> {
     /// `None` if it is not a call. The caller sets its turn.
     pub(super) call: Option<Call<'a>>,
+    /// The entry, if it also has the result of the call.
+    pub(super) answered: Option<Raw<'a>>,
     /// True if the entry is in the form of Inspect (`function` is a name) or tau2 (it has a `requestor`), so the
     /// message is not an OpenAI message.
     pub(super) is_foreign: bool,
@@ -14,7 +17,9 @@ pub(super) struct ToolCall<'a> {
 impl<'a> ToolCall<'a> {
     pub(super) fn read(json: &mut Json<'a>) -> Read<Self> {
         let (mut id, mut function, mut custom, mut is_foreign) = (None, None, None, false);
-        let (mut name, mut arguments, mut args) = (None, None, None);
+        let (mut name, mut arguments, mut args, mut is_answered) = (None, None, None, false);
+        json.space();
+        let start = json.offset();
         wire::object(json, |key, value| {
             match key {
                 b"id" => id = wire::ident(value)?,
@@ -30,17 +35,21 @@ impl<'a> ToolCall<'a> {
                     is_foreign = true;
                     value.skip()?;
                 }
+                b"result" | b"output" | b"response" | b"observation" | b"error" => {
+                    is_answered |= value.raw()?.kind() != Kind::Null;
+                }
                 _ => value.skip()?,
             }
             Ok(())
         })?;
+        let answered = is_answered.then(|| json.raw_since(start));
         let given = || arguments.or(args).map_or(Content::Absent, common::arguments);
         let flat = || Some(Call::new(0, None, name?.string()?).with(given()));
         let mut call = function.or(custom).or_else(flat);
         if let Some(call) = &mut call {
             call.id = id;
         }
-        Ok(Self { call, is_foreign })
+        Ok(Self { call, answered, is_foreign })
     }
 }
 

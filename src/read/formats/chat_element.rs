@@ -27,9 +27,8 @@ pub(super) struct Element<'a> {
     pub(super) output: Option<Raw<'a>>,
     error: Option<Raw<'a>>,
     pub(super) status: Option<Cow<'a, str>>,
-    /// The calls of a message; `None` stands for an entry that is not a call.
-    pub(super) tool_calls: Vec<Option<Call<'a>>>,
-    has_foreign_calls: bool,
+    /// The entries of a message under `tool_calls`.
+    pub(super) tool_calls: Vec<ToolCall<'a>>,
     pub(super) function_call: Option<Raw<'a>>,
     /// The id of the call that a message answers.
     pub(super) answers: Option<Cow<'a, str>>,
@@ -95,9 +94,9 @@ impl<'a> Element<'a> {
                     return found.calls(value);
                 }
                 b"tool_call" => {
-                    let call = ToolCall::read(value)?.call;
-                    if call.is_some() && found.tool_calls.is_empty() {
-                        found.tool_calls.push(call);
+                    let read = ToolCall { is_foreign: false, ..ToolCall::read(value)? };
+                    if read.call.is_some() && found.tool_calls.is_empty() {
+                        found.tool_calls.push(read);
                     }
                     return Ok(());
                 }
@@ -129,7 +128,7 @@ impl<'a> Element<'a> {
                 b"action" => &mut found.action,
                 b"queries" => &mut found.queries,
                 b"input" => &mut found.input,
-                b"output" | b"result" | b"tool_result" => &mut found.output,
+                b"output" | b"result" | b"tool_result" | b"response" | b"observation" => &mut found.output,
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
                 b"_metadata" => return found.metadata(value),
@@ -157,13 +156,7 @@ impl<'a> Element<'a> {
     /// Reads the calls of a message. If the key is repeated, the last list counts.
     fn calls(&mut self, json: &mut Json<'a>) -> Read<()> {
         self.tool_calls.clear();
-        self.has_foreign_calls = false;
-        wire::list(json, |call| {
-            let read = ToolCall::read(call)?;
-            self.has_foreign_calls |= read.is_foreign;
-            self.tool_calls.push(read.call);
-            Ok(())
-        })?;
+        wire::list(json, |call| ToolCall::read(call).map(|read| self.tool_calls.push(read)))?;
         Ok(())
     }
 
@@ -182,7 +175,10 @@ impl<'a> Element<'a> {
     }
 
     pub(super) fn is_message(&self) -> bool {
-        self.role.is_some() && self.has_body && !self.is_foreign && !self.has_foreign_calls
+        self.role.is_some()
+            && self.has_body
+            && !self.is_foreign
+            && !self.tool_calls.iter().any(|call| call.is_foreign)
     }
 
     pub(super) fn is_item(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::chat::Form;
-use super::chat_call::legacy_call;
+use super::chat_call::{ToolCall, legacy_call};
 use super::chat_content::{Block, Body};
 use super::chat_element::Element;
 use super::codex_text;
@@ -39,6 +39,8 @@ pub(super) struct Conversation<'a> {
     sub_agents: Vec<(String, Self)>,
     has_blocks: bool,
     exit_status: Option<Cow<'a, str>>,
+    /// The results in the entries of calls. They count for calls that no message answers.
+    own_answers: Vec<(CallNumber, Answer<'a>)>,
     unknown: u64,
 }
 
@@ -102,6 +104,10 @@ impl<'a> Conversation<'a> {
     /// Emits the run. Its termination may be the exit status that mini-swe-agent records.
     pub(super) fn give(mut self, runs: &mut Runs<'_>) {
         runs.pass_over(SKIPPED, self.unknown);
+        self.assembler.pair_new();
+        for (call, answer) in self.own_answers {
+            self.assembler.answer_call(call, answer);
+        }
         let end = &mut self.metadata.termination;
         *end = end.take().or(self.exit_status.map(Cow::into_owned));
         runs.give_unrouted(&mut self.assembler, self.metadata, self.reward);
@@ -207,7 +213,7 @@ impl<'a> Conversation<'a> {
                 }
                 // A simulated user may have tools of its own.
                 for call in element.tool_calls.drain(..) {
-                    match call {
+                    match call.call {
                         Some(call) => drop(self.assembler.call(Call { actor, turn, time, ..call })),
                         None => self.unknown += 1,
                     }
@@ -230,7 +236,7 @@ impl<'a> Conversation<'a> {
         }
         if !blocks.is_empty() && !element.tool_calls.is_empty() {
             // An exporter may write each call in both forms. The copies in the content are dropped.
-            let calls = || element.tool_calls.iter().flatten();
+            let calls = || element.tool_calls.iter().filter_map(|call| call.call.as_ref());
             let ids: BTreeSet<_> = calls().filter_map(|call| call.id.as_deref()).collect();
             let names: BTreeSet<_> = calls().map(|call| &*call.name).collect();
             let is_double = |block: &Block<'_>| match (block.id.as_deref(), block.name.as_deref()) {
@@ -239,12 +245,15 @@ impl<'a> Conversation<'a> {
             };
             blocks.retain(|block| !block.is_call || !is_double(block));
         }
-        for call in element.tool_calls.drain(..) {
-            match call {
-                Some(call) => {
-                    self.call(Call { turn, ..call }, None);
-                }
-                None => self.unknown += 1,
+        for ToolCall { call, answered, .. } in element.tool_calls.drain(..) {
+            let Some(call) = call else {
+                self.unknown += 1;
+                continue;
+            };
+            let number = self.call(Call { turn, ..call }, None);
+            let mut result = Element::default();
+            if answered.is_some_and(|answered| result.read(&mut answered.json()).is_ok()) {
+                self.own_answers.push((number, result.answer(None)));
             }
         }
         if let Some(function) = element.function_call.filter(|function| function.kind() == Kind::Object) {
@@ -280,24 +289,7 @@ impl<'a> Conversation<'a> {
             }
             (_, Some(_)) => {}
         }
-        let output = element.part("output");
-        let text = content.and_then(Body::into_result);
-        let text = text.filter(|text| output.is_none() || !wire::is_blank(text.text()));
-        let answer = match text.or_else(|| output.and_then(words::result)) {
-            Some(text) => {
-                let Unwrapped { outcome: written, text, may_report } = written_results::unwrapped(text);
-                let marked = element.outcome(text.text()).or(written);
-                let (codex, observation) = codex_text::split(text_calls::unmarked(text));
-                let text = observation.text();
-                let outcome = marked.or(codex).unwrap_or_else(|| {
-                    let failed = may_report && FAILURES.iter().any(|start| text.starts_with(start));
-                    let by_text = failed.then_some(Outcome::error(Provenance::Text));
-                    by_text.or_else(|| exit_code(text)).unwrap_or(Outcome::UNMARKED)
-                });
-                outcome.answer(Content::Present(observation))
-            }
-            None => element.flag().unwrap_or(Outcome::UNMARKED).answer(Content::Absent),
-        };
+        let answer = element.answer(content.and_then(Body::into_result));
         let id = if by_name { None } else { element.answers.take() };
         self.answer(turn, id, element.name.as_ref(), answer);
     }
@@ -314,6 +306,28 @@ impl<'a> Conversation<'a> {
         let steps = &mut self.assembler;
         let call = if id.is_none() { self.in_order.without_id_first(name, steps) } else { None };
         steps.answer_to(call, turn, id, answer);
+    }
+}
+
+impl<'a> Element<'a> {
+    /// Returns the answer of a result. `content` is its text, if it has one besides its output.
+    fn answer(&self, content: Option<TextCow<'a>>) -> Answer<'a> {
+        let output =
+            self.part("output").or_else(|| self.part("error").filter(|error| error.boolean().is_none()));
+        let text = content.filter(|text| output.is_none() || !wire::is_blank(text.text()));
+        let Some(text) = text.or_else(|| output.and_then(words::result)) else {
+            return self.flag().unwrap_or(Outcome::UNMARKED).answer(Content::Absent);
+        };
+        let Unwrapped { outcome: written, text, may_report } = written_results::unwrapped(text);
+        let marked = self.outcome(text.text()).or(written);
+        let (codex, observation) = codex_text::split(text_calls::unmarked(text));
+        let text = observation.text();
+        let outcome = marked.or(codex).unwrap_or_else(|| {
+            let failed = may_report && FAILURES.iter().any(|start| text.starts_with(start));
+            let by_text = failed.then_some(Outcome::error(Provenance::Text));
+            by_text.or_else(|| exit_code(text)).unwrap_or(Outcome::UNMARKED)
+        });
+        outcome.answer(Content::Present(observation))
     }
 }
 

@@ -4,7 +4,8 @@
 
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{
-    ANSWERS, ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, SAID,
+    ANSWERS, ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, SAID, TASK, TRANSCRIPTS,
+    asked, said,
 };
 use super::prelude::*;
 
@@ -21,12 +22,6 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
     let is_run = |object: &Members<'_>| holds_answers(&done(object)) && !is_turn(object);
     !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
 }
-
-/// A task of tau-bench, which is not a run: its actions are the reference solution.
-const TASK: Mark = All(&[
-    Has(&["instruction", "actions", "outputs"]),
-    Not(&Holds("actions", &HasOne(&["observation", "result", "output"]))),
-]);
 
 /// Returns the events of a document; none if they do not show a run of an agent.
 fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
@@ -119,14 +114,14 @@ fn has_result(object: &Members<'_>) -> bool {
     !is_event && holds_answers(&result) && SAID.iter().any(|key| result.has(key))
 }
 
-const TRANSCRIPTS: [&str; 4] = ["transcript", "conversation", "messages", "transcript_with_tool_calls"];
-
 /// A run that is being read, with its calls by id.
 struct Run<'a> {
     recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
     /// The calls without an id that have no answer yet, by name and arguments: hooks record a call before and after it.
     started: TextMap<String, CallNumber>,
+    /// The question that its calls repeat.
+    question: Option<Cow<'a, str>>,
     /// True if the next call belongs to a new response.
     is_answered: bool,
 }
@@ -139,7 +134,8 @@ impl<'a> Run<'a> {
             None => id.as_deref().map(Into::into),
         };
         recording.metadata.parent = id.filter(|_| part.is_some()).map(Cow::into_owned);
-        Self { recording, calls: TextMap::default(), started: TextMap::default(), is_answered: true }
+        let (calls, started) = Default::default();
+        Self { recording, calls, started, question: None, is_answered: true }
     }
 
     /// Adds an event. Returns the number of its parts that are not messages, calls or results.
@@ -312,19 +308,16 @@ fn done<'a>(object: &Members<'a>) -> Members<'a> {
 fn listed<'a>(object: &Members<'a>) -> Run<'a> {
     let mut run = Run::new(None, None);
     let done = done(object);
-    let text =
-        |of: &Members<'a>, keys: &[&str]| keys.iter().find_map(|key| of.get(key).and_then(words::text));
-    let prompt = || object.object("task").message("prompt");
     run.recording.turn(None);
-    run.recording.say(Actor::User, text(object, &ASKED).or_else(prompt));
+    run.recording.say(Actor::User, asked(object));
     run.recording.turn(None);
     for call in done.whole().map(Event::of).iter().flat_map(Event::calls) {
         run.call(&Event::of(call));
     }
     run.recording.turn(None);
-    run.recording.say(Actor::Agent, text(&done, &SAID));
+    run.recording.say(Actor::Agent, said(&done));
     for log in [object.clone(), object.object("conversation_log")] {
-        let apart: usize = TRANSCRIPTS.iter().map(|key| log.list(key).len()).sum();
+        let apart: usize = TRANSCRIPTS.iter().chain(&["turns"]).map(|key| log.list(key).len()).sum();
         run.recording.pass_over("transcript messages apart from the listed calls", apart as u64);
     }
     run
@@ -350,16 +343,19 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let of_task = events.iter().all(|event| event.task().is_some());
     let session = |event: &Event<'a>| event.session().or_else(|| event.task().filter(|_| of_task));
     let mut last = events.iter().find_map(session).or_else(|| header.and_then(|header| header.ident("id")));
-    // Steps do not repeat the task that is next to their list.
-    let are_steps = events.iter().all(|event| matches!(event.what, Some(What::Step | What::Finish)));
+    // Calls do not repeat the task and the final message that are next to their list.
+    let is_told = events.iter().any(|event| matches!(event.what, Some(What::Message(_) | What::Start)));
     let around = document.members();
-    let mut task = ASKED.iter().find_map(|key| around.get(key).and_then(words::text)).filter(|_| are_steps);
-    let (mut number, mut count) = (0, None);
+    let mut task = asked(&around).filter(|_| !is_told);
+    let is_over = is_told || events.iter().any(|event| event.what == Some(What::Finish));
+    let (mut number, mut count, mut last_question) = (0, None, None);
     for event in &events {
         last = session(event).or(last);
         let now = event.number();
         let restarts = now.zip(count).is_some_and(|(now, before)| now <= 1 && now < before);
-        number += u64::from(last.is_none() && (restarts || event.starts_a_run()));
+        let question = event.question().filter(|_| !is_told);
+        let is_other = question.is_some() && question != last_question;
+        number += u64::from(last.is_none() && (restarts || is_other || event.starts_a_run()));
         count = now.or(count);
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));
         let part = part.or_else(|| event.sidechain());
@@ -367,6 +363,12 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
             |(last, part, _): &(Option<_>, Option<Cow<'_, str>>, _)| Run::new(last.clone(), part.as_deref());
         let run = open.get((last.clone(), part, number), begin);
         run.recording.say(Actor::User, task.take());
+        if question.is_some() && run.question != question {
+            run.recording.turn(event.time());
+            run.recording.say(Actor::User, question.clone().map(TextCow::from));
+            run.question.clone_from(&question);
+        }
+        last_question = question.or(last_question);
         others += run.add(event);
     }
     let mut all: Vec<Run<'_>> = match document {
@@ -374,10 +376,18 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         _ => open.into_values().collect(),
     };
     if let (Document::Object(members), [run]) = (document, &mut all[..]) {
-        let id = ["session_id", "conversation_id", "run_id", "id"].iter().find_map(|key| members.ident(key));
+        let ident = |keys: &[&str]| keys.iter().find_map(|key| members.ident(key)).map(Cow::into_owned);
         let metadata = &mut run.recording.metadata;
-        metadata.id = metadata.id.take().or(id.map(Cow::into_owned));
+        metadata.id = ident(&["session_id", "conversation_id", "run_id"])
+            .or(metadata.id.take())
+            .or_else(|| ident(&["id", "trace_id"]));
+        metadata.task = ident(&["task_id"]);
+        metadata.termination = common::exit_status(members).map(Cow::into_owned);
         run.recording.model(members.name("model"));
+        if !elements.is_empty() && !is_over {
+            run.recording.turn(None);
+            run.recording.say(Actor::Agent, said(members));
+        }
     }
     runs.pass_over("events of other types", others as u64);
     for run in all {

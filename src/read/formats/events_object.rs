@@ -68,9 +68,19 @@ impl<'a> Event<'a> {
             tool
         });
         let words = layers.iter().rev().flat_map(|layer| {
-            let named = ["hook_event_name", "type", "$type", "kind", "event", "event_type", "role", "from"]
-                .into_iter()
-                .filter_map(|key| layer.name(key));
+            let named = [
+                "hook_event_name",
+                "type",
+                "$type",
+                "kind",
+                "event",
+                "event_type",
+                "step_type",
+                "role",
+                "from",
+            ]
+            .into_iter()
+            .filter_map(|key| layer.name(key));
             // Hooks of Cline.
             let hook =
                 layer.name("hookName").map(|hook| if hook == "agent_end" { "agent".into() } else { hook });
@@ -168,9 +178,14 @@ impl<'a> Event<'a> {
     /// Returns the number of its step or turn. The numbers start again with each run.
     pub(super) fn number(&self) -> Option<i64> {
         let outer = self.layers.first()?;
-        ["step", "step_idx", "step_index", "turn", "iteration", "round"]
+        ["step", "step_idx", "step_index", "turn", "iteration", "round", "call_no"]
             .iter()
             .find_map(|key| outer.get(key)?.integer())
+    }
+
+    /// Returns the question of the user that a call repeats.
+    pub(super) fn question(&self) -> Option<Cow<'a, str>> {
+        self.layers.first()?.name("question").filter(|_| self.is_call())
     }
 
     /// Returns the id of the sub-agent, if the event contains a line of a sub-agent of Claude Code.
@@ -286,10 +301,14 @@ impl<'a> Event<'a> {
     pub(super) fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
         let error = self.get(&ERRORS).filter(|error| error.boolean().is_none());
         let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
+        let is_blank = |output: &Raw<'a>| match output.items() {
+            Some(items) => items.is_empty(),
+            None => output.string().is_some_and(|text| common::is_blank(&text)),
+        };
         let output = self
             .get(outputs)
             .or_else(|| self.get(&["preview"]))
-            .filter(|output| error.is_none() || output.kind() != Kind::Object);
+            .filter(|output| error.is_none() || output.kind() != Kind::Object && !is_blank(output));
         let is_text = |output: &Raw<'a>| {
             output.member("type").and_then(common::name).is_some_and(|kind| kind == "text")
         };
@@ -315,7 +334,8 @@ impl<'a> Event<'a> {
         let status = self.find(&["status"], Members::name);
         let status = status.map(|status| status.to_ascii_lowercase());
         // If the action is a string, `success` next to it is the outcome of the task, not of the call.
-        let succeeded: &[&str] = if self.acts() { &[] } else { &["success", "successful", "ok"] };
+        let succeeded: &[&str] =
+            if self.acts() { &[] } else { &["execution_success", "success", "successful", "ok"] };
         let failed = self
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))

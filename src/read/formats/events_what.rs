@@ -20,7 +20,7 @@ pub(super) const LISTS_OF_RESULTS: [&str; 1] = ["tool_results"];
 pub(super) const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
 pub(super) const NAMES_OF_STEPS: [&str; 7] =
     ["tool", "tool_name", "toolName", "action_type", "action_taken", "action", "name"];
-pub(super) const ARGUMENTS: [&str; 12] = [
+pub(super) const ARGUMENTS: [&str; 16] = [
     "arguments",
     "args",
     "input",
@@ -33,10 +33,15 @@ pub(super) const ARGUMENTS: [&str; 12] = [
     "tool_args",
     "action_args",
     "params_as_json",
+    "input_args",
+    "parsed_arguments",
+    "input_data",
+    "input_preview",
 ];
-pub(super) const OUTPUTS: [&str; 13] = [
+pub(super) const OUTPUTS: [&str; 17] = [
     "output",
     "result",
+    "tool_result",
     "content",
     "response",
     "tool_output",
@@ -48,10 +53,13 @@ pub(super) const OUTPUTS: [&str; 13] = [
     "text",
     "result_preview",
     "result_value",
+    "content_blocks",
+    "output_data",
+    "output_preview",
 ];
 /// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
 /// acted.
-pub(super) const OUTPUTS_OF_STEPS: [&str; 10] = [
+pub(super) const OUTPUTS_OF_STEPS: [&str; 13] = [
     "next_observation",
     "next_obs",
     "observation",
@@ -62,10 +70,13 @@ pub(super) const OUTPUTS_OF_STEPS: [&str; 10] = [
     "result",
     "result_preview",
     "output",
+    "content_blocks",
+    "output_data",
+    "output_preview",
 ];
 pub(super) const ERRORS: [&str; 3] = ["error", "error_message", "error_type"];
 /// Keys of an answer that is in the object of its call.
-pub(super) const ANSWERS: [&str; 10] = [
+pub(super) const ANSWERS: [&str; 12] = [
     "output",
     "result",
     "response",
@@ -75,16 +86,28 @@ pub(super) const ANSWERS: [&str; 10] = [
     "observation",
     "toolResult",
     "result_preview",
+    "output_data",
+    "output_preview",
     "error",
 ];
 pub(super) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
-pub(super) const SESSIONS: [&str; 4] = ["sessionId", "session_id", "conversation_id", "thread_id"];
+pub(super) const SESSIONS: [&str; 5] =
+    ["sessionId", "session_id", "conversation_id", "thread_id", "query_id"];
 /// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
 pub(super) const TASKS: [&str; 4] = ["task_id", "episode_id", "mission_id", "ticket_id"];
 pub(super) const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
-pub(super) const SAID: [&str; 7] =
-    ["final_answer", "final_text", "final_response", "final_output", "answer", "output", "response"];
+pub(super) const SAID: [&str; 9] = [
+    "final_answer",
+    "final_text",
+    "final_response",
+    "final_output",
+    "final_message",
+    "finalMessage",
+    "answer",
+    "output",
+    "response",
+];
 /// Keys of the final message of an agent in the last of its steps.
 pub(super) const FINISHED: [&str; 2] = ["finish", "final_answer"];
 
@@ -101,6 +124,8 @@ pub(super) const STEP: Mark = Any(&[
             "args",
             "arguments",
             "input",
+            "input_args",
+            "parsed_arguments",
             "tool_input",
             "tool_args",
             "parameters",
@@ -111,6 +136,7 @@ pub(super) const STEP: Mark = Any(&[
     All(&[
         Any(&[
             Is(Kind::String, &["action", "action_input"]),
+            All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["arguments"]), Has(&["observation"])]),
             Is(Kind::String, &["action", "thought", "observation"]),
             Is(Kind::String, &["action_type", "observation"]),
             Is(Kind::String, &["action_taken", "next_observation"]),
@@ -122,6 +148,28 @@ pub(super) const STEP: Mark = Any(&[
         Not(&Has(&["response"])),
     ]),
 ]);
+
+/// A task of tau-bench, which is not a run: its actions are the reference solution.
+pub(super) const TASK: Mark = All(&[
+    Has(&["instruction", "actions", "outputs"]),
+    Not(&Holds("actions", &HasOne(&["observation", "result", "output"]))),
+]);
+
+/// Keys of the messages of a conversation.
+pub(super) const TRANSCRIPTS: [&str; 4] =
+    ["transcript", "conversation", "messages", "transcript_with_tool_calls"];
+
+/// Returns what the user asked, in the object around calls.
+pub(super) fn asked<'a>(around: &Members<'a>) -> Option<TextCow<'a>> {
+    let text = ASKED.iter().find_map(|key| around.get(key).and_then(words::text));
+    text.or_else(|| around.object("task").message("prompt")).or_else(|| around.object("input").text("user"))
+}
+
+/// Returns the final message of the agent, in the object around calls.
+pub(super) fn said<'a>(around: &Members<'a>) -> Option<TextCow<'a>> {
+    let text = |of: &Members<'a>| SAID.iter().find_map(|key| of.get(key).and_then(words::text));
+    text(around).or_else(|| text(&around.object("output")))
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
@@ -146,9 +194,8 @@ impl What {
             "user" | "human" | "persona" | "user_prompt_submit" | "prompt_submit" => {
                 Self::Message(Actor::User)
             }
-            "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls" => {
-                Self::Message(Actor::Agent)
-            }
+            "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls"
+            | "final_answer" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
             "agent_start" | "run_start" | "task_start" => Self::Start,
             "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {

@@ -79,6 +79,7 @@ pub(super) mod moatless;
 pub(super) mod muse;
 pub(super) mod native;
 pub(super) mod openai_agents;
+pub(super) mod openai_assistants;
 pub(super) mod opencode;
 pub(super) mod opencode_events;
 pub(super) mod openhands;
@@ -186,6 +187,9 @@ super::format::formats! {
     Bfcl => bfcl, "bfcl", "results of BFCL, the Berkeley Function Calling Leaderboard";
     Mastra => mastra, "mastra", "Mastra traces: a list of spans, or under `spans`, possibly in a `trace`";
     OpenAiAgents => openai_agents, "openai-agents", "traces of the OpenAI Agents SDK";
+    OpenAiAssistants => openai_assistants, "openai-assistants",
+        "steps of runs of the OpenAI Assistants API: a list, lines, or under `data` or `steps`, with the messages of \
+         the thread under `messages` or `thread_messages`";
     AmazonQ => amazon_q, "amazon-q", "Amazon Q Developer CLI conversations";
     Continue => continue_dev, "continue", "Continue sessions";
     Qodo => qodo, "qodo", "histories of Qodo in editors";

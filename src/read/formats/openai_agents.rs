@@ -33,7 +33,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         return read_state(&if STATE.fits(&members) { members } else { members.object("state") }, runs);
     }
     let mut traces = Recordings::of_agent("openai-agents");
-    let mut spans = Vec::new();
+    let (mut spans, mut heard) = (Vec::new(), TextMap::default());
     for item in document.members().list("traces").into_iter().chain(elements(document, &LISTS)) {
         let item = Members::from(item);
         if SPAN.fits(&item) {
@@ -54,6 +54,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         let start = started(span);
         let end = span.time("ended_at");
         run.turn(start);
+        hear(&data, span.name("trace_id").as_ref(), &mut heard, run);
         let error = span.get("error").filter(|error| error.kind() == Kind::Object);
         match data.name("type").as_deref() {
             Some(kind @ ("function" | "handoff")) => {
@@ -83,6 +84,30 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     traces.give(runs);
     Ok(())
+}
+
+/// Adds the messages of the user in the input of a span that no earlier span of the trace repeats.
+fn hear<'a>(
+    data: &Members<'a>,
+    trace: Option<&Cow<'a, str>>,
+    heard: &mut TextMap<(Option<Cow<'a, str>>, String), usize>,
+    run: &mut Recording<'a>,
+) {
+    if !matches!(data.name("type").as_deref(), Some("generation" | "response")) {
+        return;
+    }
+    let mut here = TextMap::<String, usize>::default();
+    let asked = data.objects("input").filter(|message| message.name("role").as_deref() == Some("user"));
+    for text in data.string("input").into_iter().chain(asked.filter_map(|message| message.text("content"))) {
+        let words = text.text().to_str().into_owned();
+        let count = here.entry(words.clone()).or_default();
+        *count += 1;
+        let known = heard.entry((trace.cloned(), words)).or_default();
+        if *count > *known {
+            *known = *count;
+            run.say(Actor::User, Some(text));
+        }
+    }
 }
 
 fn chat<'a>(id: Option<Cow<'_, str>>) -> Conversation<'a> {

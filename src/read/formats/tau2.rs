@@ -67,14 +67,14 @@ enum Likeness {
 
 /// Classifies an object. One with only messages may be a transcript of another format.
 fn likeness(members: &Members<'_>) -> Likeness {
-    if members.has("reward_info") || members.has("termination_reason") {
+    if members.has("reward_info") {
         return if members.has("traj") { Likeness::Other } else { Likeness::Run };
     }
     match members.get("messages") {
         Some(messages) => match messages.kind() {
             Kind::Null | Kind::List if is_session(members) => Likeness::Transcript,
             Kind::Null => Likeness::Empty,
-            Kind::List => likeness_of_messages(messages),
+            Kind::List => likeness_of_messages(messages, members.has("termination_reason")),
             _ => Likeness::Other,
         },
         None => Likeness::Other,
@@ -86,9 +86,9 @@ fn is_session(members: &Members<'_>) -> bool {
     ["projectHash", "trajectory_format", "type", "pipeline_name"].iter().any(|key| members.has(key))
 }
 
-/// Classifies messages by marks of tau2. A call with `name` but no `function` is a mark only if no message has
-/// a `tool_call_id` or a list of parts, which are signs of other chat formats.
-fn likeness_of_messages(list: Raw<'_>) -> Likeness {
+/// Classifies messages by marks of tau2. A call with `name` but no `function`, and a reason for the end of the run, are
+/// marks only if no message has a `tool_call_id`, a list of parts or a `function`, which are signs of other chat formats.
+fn likeness_of_messages(list: Raw<'_>, has_reason: bool) -> Likeness {
     const MARKS: [&str; 3] = ["requestor", "tool_messages", "turn_idx"];
     let items = list.items().unwrap_or_default();
     let messages: Vec<Members<'_>> = items.iter().map(|message| Members::from(*message)).collect();
@@ -97,13 +97,16 @@ fn likeness_of_messages(list: Raw<'_>) -> Likeness {
         let is_answer = || message.name("role").as_deref() == Some("tool") && message.has("id");
         MARKS.iter().any(|key| message.has(key)) || !message.has("tool_call_id") && is_answer()
     };
-    let is_of_others =
-        |message: &Members<'_>| message.has("tool_call_id") || message.is("content", Kind::List);
+    let is_of_others = |message: &Members<'_>| {
+        message.has("tool_call_id")
+            || message.is("content", Kind::List)
+            || message.objects("tool_calls").any(|call| call.has("function"))
+    };
     if items.is_empty() {
         Likeness::Empty
     } else if messages.iter().any(is_marked)
         || calls().any(|call| call.has("requestor"))
-        || calls().any(|call| call.has("name") && !call.has("function")) && !messages.iter().any(is_of_others)
+        || (has_reason || calls().any(|call| call.has("name"))) && !messages.iter().any(is_of_others)
     {
         Likeness::Run
     } else {

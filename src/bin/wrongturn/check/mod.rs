@@ -270,7 +270,7 @@ fn status(
         return Ok(common::FAILED);
     }
     match inputs.is_nothing_read() {
-        true if !is_part => Err(common::Unread::nothing_read()),
+        true if !is_part => Err(inputs.nothing_read()),
         false if allow_unread => Ok(0),
         _ => Ok(inputs.status()),
     }

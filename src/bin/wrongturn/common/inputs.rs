@@ -73,8 +73,34 @@ impl Inputs {
         if is_whole && !self.is_nothing_read() { 0 } else { UNREAD }
     }
 
+    /// Returns true if no file could be read, or if files hold no run but parts that were skipped.
     pub(crate) fn is_nothing_read(&self) -> bool {
+        self.is_unread() || self.is_all_skipped()
+    }
+
+    fn is_unread(&self) -> bool {
         self.files().all(|files| matches!(files.read_counts(), [0, 0, _]))
+    }
+
+    fn is_all_skipped(&self) -> bool {
+        let listed = self.files().filter_map(Files::listed).flatten().map(|(_, report)| &report.counts);
+        let mut counts = listed.chain(self.files().filter_map(Files::sums).map(|sums| &sums.counts));
+        let mut is_skipped = false;
+        let has_no_run = counts.all(|counts| {
+            is_skipped |= !counts.passed_over.is_empty();
+            counts.runs == 0
+        });
+        has_no_run && is_skipped
+    }
+
+    /// Returns the error if [`Inputs::is_nothing_read`].
+    pub(crate) fn nothing_read(&self) -> Failure {
+        let is_unread = self.is_unread();
+        if is_unread {
+            Unread::nothing_read()
+        } else {
+            Unread("no run was found in the inputs".into()).into()
+        }
     }
 
     pub(crate) fn keep_files_if_nothing_read(&self) {
@@ -116,7 +142,7 @@ impl Inputs {
     /// Like [`Inputs::tell`], but returns the exit status, or an error if nothing could be read.
     pub(crate) fn told(&self) -> Result<u8, Failure> {
         self.tell();
-        if self.is_nothing_read() { Err(Unread::nothing_read()) } else { Ok(self.status()) }
+        if self.is_nothing_read() { Err(self.nothing_read()) } else { Ok(self.status()) }
     }
 
     /// Prints the first errors of each file, up to [`MOST_ERRORS`] in total, and the number of further ones.

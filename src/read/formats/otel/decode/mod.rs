@@ -111,7 +111,11 @@ fn spelled(text: &str) -> Members<'_> {
 /// Returns true if an object is a single span. `has_trace` is true if an enclosing object has the trace id.
 fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
     // Objects that are not spans often have shorter ids.
-    let is_whole = members.has("attributes") && members.has("start_time");
+    let has_known = || {
+        let attributes = members.object("attributes");
+        attributes.keys().any(|key| ["openinference.", "gen_ai."].iter().any(|known| key.starts_with(known)))
+    };
+    let is_whole = members.has("attributes") && members.has("start_time") || has_known();
     let is_id = |raw: Option<Raw<'_>>| {
         raw.and_then(Raw::string).is_some_and(|text| (is_whole || text.len() >= 8) && id(text).is_some())
     };

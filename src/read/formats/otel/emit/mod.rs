@@ -21,7 +21,8 @@ use crate::read::runs::Runs;
 use crate::trace::{Metadata, RouteStatus, RunSummary};
 
 /// Attributes that identify conversations.
-const CONVERSATION: &[Attr] = &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession, Attr::AiSession];
+const CONVERSATION: &[Attr] =
+    &[Attr::ConversationId, Attr::SessionId, Attr::AdkSession, Attr::AiSession, Attr::MonocleSession];
 
 impl Collection<'_> {
     /// Reports skipped parts and errors, and emits the agent runs of all traces, in the order in which the traces

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::monocle;
 use super::names::Attr;
 use super::resource::Resource;
 use super::span::{LogRecord, Span};
@@ -43,6 +44,7 @@ impl<'a> Collection<'a> {
         if span.parent.as_ref() == Some(&span.span_id) {
             span.parent = None;
         }
+        monocle::rewrite(&mut span);
         span.resource.clone_from(&self.resource);
         if let Some(bundle) = self.traces.get_mut(&*span.trace_id) {
             bundle.spans.push(span);

@@ -4,6 +4,7 @@ mod attributes;
 mod collection;
 mod data;
 mod memory;
+mod monocle;
 mod names;
 pub(super) mod resource;
 mod span;
