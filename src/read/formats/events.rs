@@ -245,7 +245,7 @@ impl<'a> Run<'a> {
                 self.result(event);
             };
         }
-        let started = || self.started.remove(&event.repeated_form()?);
+        let mut started = || self.started.remove(&event.repeated_form()?);
         if id.is_none()
             && output.is_some()
             && let Some(number) = started()
