@@ -14,6 +14,8 @@ pub(super) struct Line<'a> {
     pub(super) parent: Option<Cow<'a, str>>,
     pub(super) agent: Option<Cow<'a, str>>,
     pub(super) is_sidechain: bool,
+    /// True if the harness says why it got no response.
+    pub(super) is_failure: bool,
     /// True if the program wrote the line for itself.
     pub(super) is_skipped: bool,
     /// Who wrote a user message, as far as the line says: the user or the harness.
@@ -61,6 +63,11 @@ impl Line<'_> {
             Some(None) => "lines of other types".into(),
             None => "lines without a type".into(),
         }
+    }
+
+    /// Returns true if the line is the result of a run, at the end of printed output.
+    pub(super) fn ends_run(&self) -> bool {
+        self.kind.as_deref() == Some("result")
     }
 
     /// Returns true if the line is a call of Cursor's CLI, whose other lines are like those of Claude Code.
@@ -117,15 +124,21 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let caller = ident(members, "parent_tool_use_id");
     let model = message.name("model");
     let is_synthetic = model.as_deref() == Some("<synthetic>");
-    let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
+    // Failed requests, and limits that are reached, are written in the assistant's name.
+    let is_failure =
+        members.flag("isApiErrorMessage") == Some(true) || is_synthetic && members.is("error", Kind::String);
+    let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"];
     let content = message.get("content").and_then(|content| Body::Value(content).into_message().ok());
     let (text, blocks) = content.unwrap_or_default();
-    let (stated, duration) = beside_result(&members.object("toolUseResult"));
+    // Printed output spells this key like its others.
+    let facts = members.first(&["toolUseResult", "tool_use_result"]);
+    let (stated, duration) = facts.map(|facts| beside_result(&facts.into())).unwrap_or_default();
     let unknown = if members.has("toolDenialKind") { Some(UnknownReason::Refused) } else { stated };
-    let by_harness = members.flag("isSynthetic") == Some(true)
+    let by_harness = is_failure
+        || members.flag("isSynthetic") == Some(true)
         || members.object("origin").name("kind").as_deref() == Some("task-notification");
     Line {
-        is_assistant: kind.as_deref().and_then(is_assistant),
+        is_assistant: kind.as_deref().and_then(is_assistant).map(|is_assistant| is_assistant && !is_failure),
         kind,
         has_message: members.is("message", Kind::Object),
         session: ident(members, "sessionId").or_else(|| ident(members, "session_id")),
@@ -134,7 +147,8 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         is_sidechain: caller.is_some() || members.flag("isSidechain") == Some(true),
         agent: caller.or_else(|| ident(members, "agentId")),
         writer: if by_harness { Actor::Environment } else { Actor::User },
-        is_skipped: is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true)),
+        is_failure,
+        is_skipped: is_synthetic && !is_failure || skips.iter().any(|key| members.flag(key) == Some(true)),
         time: members.time("timestamp"),
         // Lines of one response of Cursor share this id.
         message_id: message.name("id").or_else(|| ident(members, "model_call_id")),
