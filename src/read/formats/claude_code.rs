@@ -1,7 +1,7 @@
 //! Claude Code sessions: one event per line. Only user and assistant events become steps.
 
 use super::chat_content::Block;
-use super::claude_code_line::{Line, read_line};
+use super::claude_code_line::{Line, SYNTHETIC, read_line};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 
@@ -94,7 +94,7 @@ impl<'a> Sessions<'a> {
         if line.is_of_cursor() {
             session.run.metadata.agent = Some("cursor".into());
         }
-        session.has_failed = line.is_failure;
+        session.has_failed = line.model.as_deref() == Some(SYNTHETIC);
         if is_assistant { session.assistant(line) } else { session.user(line) }
     }
 

@@ -3,6 +3,9 @@
 use super::chat_content::{Block, Body};
 use super::prelude::*;
 
+/// The model of messages that the harness writes in the assistant's name.
+pub(super) const SYNTHETIC: &str = "<synthetic>";
+
 /// The members of a line, whatever its type.
 pub(super) struct Line<'a> {
     kind: Option<Cow<'a, str>>,
@@ -14,8 +17,6 @@ pub(super) struct Line<'a> {
     pub(super) parent: Option<Cow<'a, str>>,
     pub(super) agent: Option<Cow<'a, str>>,
     pub(super) is_sidechain: bool,
-    /// True if the harness says why it got no response.
-    pub(super) is_failure: bool,
     /// True if the program wrote the line for itself.
     pub(super) is_skipped: bool,
     /// Who wrote a user message, as far as the line says: the user or the harness.
@@ -123,11 +124,10 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     // Printed output names a sub-agent only by the call that started it.
     let caller = ident(members, "parent_tool_use_id");
     let model = message.name("model");
-    let is_synthetic = model.as_deref() == Some("<synthetic>");
-    // Failed requests, and limits that are reached, are written in the assistant's name.
-    let is_failure =
-        members.flag("isApiErrorMessage") == Some(true) || is_synthetic && members.is("error", Kind::String);
-    let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly"];
+    let is_synthetic = model.as_deref() == Some(SYNTHETIC);
+    // Failed requests and limits that are reached are written in the assistant's name.
+    let is_failure = is_synthetic && members.is("error", Kind::String);
+    let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
     let content = message.get("content").and_then(|content| Body::Value(content).into_message().ok());
     let (text, blocks) = content.unwrap_or_default();
     // Printed output spells this key like its others.
@@ -147,8 +147,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         is_sidechain: caller.is_some() || members.flag("isSidechain") == Some(true),
         agent: caller.or_else(|| ident(members, "agentId")),
         writer: if by_harness { Actor::Environment } else { Actor::User },
-        is_failure,
-        is_skipped: is_synthetic && !is_failure || skips.iter().any(|key| members.flag(key) == Some(true)),
+        is_skipped: !is_failure && (is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true))),
         time: members.time("timestamp"),
         // Lines of one response of Cursor share this id.
         message_id: message.name("id").or_else(|| ident(members, "model_call_id")),

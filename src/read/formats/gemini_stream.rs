@@ -36,7 +36,9 @@ impl<'a> Session<'a> for Open<'a> {
         if line.name("type").as_deref() == Some("init") && self.run.metadata.id.is_some() {
             Box::new(std::mem::replace(self, Self::new())).end(runs);
         }
-        asked.iter().for_each(|asked| self.line(asked));
+        if let Some(asked) = asked {
+            self.line(&asked);
+        }
         if self.run.metadata.termination.is_some() && line.name("role").as_deref() == Some("user") {
             self.asked = Some(line.clone());
         } else {
