@@ -118,6 +118,12 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
     found.then_some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text))
 }
 
+/// Returns the outcome of a command that runs in the background, if the text says so.
+pub(super) fn in_background(text: Text<'_>) -> Option<Outcome> {
+    let is_running = text.starts_with("Command running in background with ID: ");
+    is_running.then_some(Outcome::unknown(UnknownReason::Running, Provenance::Text))
+}
+
 /// Returns true if the text is a failed result as Python prints it: a message of LangChain, or a result of MCP.
 pub(super) fn is_printed_error(text: Text<'_>) -> bool {
     let ends = |end: &str| text.to_str().trim_end().ends_with(end);

@@ -164,15 +164,32 @@ pub(super) fn complete_lines<'w>(window: &'w Window<'_>) -> (impl Iterator<Item 
     (lines(bytes.get(..end).unwrap_or_default(), true, 0), end)
 }
 
-/// Returns the non-blank lines from an offset on, without indentation and without the `data:` of server-sent events.
+/// Returns the object of a line behind what a log puts before it, or else the line: a word in brackets, as in
+/// `[stdout] {`, the time, as in the logs of GitHub Actions, or the `data:` of server-sent events.
+fn behind_prefix(line: &[u8]) -> &[u8] {
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:+".contains(byte);
+    let of_word = |line: &[u8]| line.iter().take_while(|byte| is_of_word(byte)).count();
+    let rest = match line {
+        [b'[', word @ ..] if word.first().is_some_and(u8::is_ascii_alphabetic) => {
+            word.get(of_word(word)..).and_then(|rest| rest.strip_prefix(b"]"))
+        }
+        // Neither a word nor a number is JSON if it has a `T` and a `Z`.
+        [b'0'..=b'9', ..] if line.get(10) == Some(&b'T') => {
+            line.split_at_checked(of_word(line)).and_then(|(time, rest)| time.ends_with(b"Z").then_some(rest))
+        }
+        _ => return line.strip_prefix(b"data:").map_or(line, <[u8]>::trim_ascii_start),
+    };
+    rest.map(<[u8]>::trim_ascii_start).filter(|rest| rest.starts_with(b"{")).unwrap_or(line)
+}
+
+/// Returns the non-blank lines from an offset on, without indentation and without the prefix of a log.
 /// A last line without a line feed is included only if the input is `whole`.
 pub(super) fn lines(bytes: &[u8], whole: bool, from: usize) -> impl Iterator<Item = Raw<'_>> {
     let ends = memchr::memchr_iter(b'\n', bytes.get(from..).unwrap_or_default());
     let ends = ends.map(move |end| from + end).chain(whole.then_some(bytes.len()));
     let mut start = from;
     ends.filter_map(move |end| {
-        let line = bytes.get(start..end).unwrap_or_default().trim_ascii_start();
-        let line = line.strip_prefix(b"data:").map_or(line, <[u8]>::trim_ascii_start);
+        let line = behind_prefix(bytes.get(start..end).unwrap_or_default().trim_ascii_start());
         start = end + 1;
         (!line.is_empty()).then(|| Raw::over(bytes.get(..end).unwrap_or_default(), end - line.len()))
     })

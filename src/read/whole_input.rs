@@ -78,7 +78,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             if read_after_text(window, wanted, runs) {
                 return;
             }
-            if !is_empty || !read_damaged(window, wanted, runs) {
+            if !is_empty || !read_damaged(window, wanted, runs) && !read_first(window, wanted, runs) {
                 fail_at_start(recognise::unrecognised(&parsed.document, wanted), window, runs);
             }
         }
@@ -172,6 +172,24 @@ fn read_damaged(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>
     }
     runs.fail(error);
     true
+}
+
+/// Reads a document that other bytes follow, such as the rest of a longer document that it was written over. Returns
+/// false if there is none that a format claims.
+fn read_first(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) -> bool {
+    let bytes = window.unread();
+    let mut json = Json::new(bytes);
+    let Some((first, rest)) = json.skip().ok().and_then(|()| bytes.split_at_checked(json.offset())) else {
+        return false;
+    };
+    let parsed = Parsed::of(first, None);
+    let is_read =
+        parsed.value.is_some() && matches!(recognise::claimed(&parsed.document, wanted), Ok(Some(_)));
+    if is_read {
+        runs.pass_over("bytes after the document", rest.len() as u64);
+        read_document(&parsed, &Window::over_part(first, window.place(0)), wanted, runs);
+    }
+    is_read
 }
 
 /// Closes a truncated document after the last complete item of its outermost open list that has one, or else

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::prelude::*;
-use crate::read::call_outcome::{broken_off, have_failed, never_ran, typed_output};
+use crate::read::call_outcome::{broken_off, have_failed, in_background, never_ran, typed_output};
 
 #[derive(Debug)]
 pub(super) enum Body<'a> {
@@ -238,8 +238,12 @@ impl<'a> Block<'a> {
             None => Outcome::of_flag(self.is_error),
         };
         let Some(text) = self.content else { return flag.answer(Content::Absent) };
-        let interrupted = || if self.is_error == Some(true) { broken_off(text.text()) } else { None };
-        let outcome = never_ran(text.text()).or_else(interrupted).unwrap_or(flag);
+        let by_text = || match (self.is_error, self.unknown) {
+            (Some(true), _) => broken_off(text.text()),
+            (_, None) => in_background(text.text()),
+            _ => None,
+        };
+        let outcome = never_ran(text.text()).or_else(by_text).unwrap_or(flag);
         outcome.answer(Content::Present(text))
     }
 }

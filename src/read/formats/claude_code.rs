@@ -1,7 +1,7 @@
 //! Claude Code sessions: one event per line. Only user and assistant events become steps.
 
 use super::chat_content::Block;
-use super::claude_code_line::{Line, read_line};
+use super::claude_code_line::{Line, SYNTHETIC, read_line};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 
@@ -37,7 +37,10 @@ struct Sessions<'a> {
 
 impl<'a> session::Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
-        self.line(read_line(line), runs);
+        let read = read_line(line);
+        if !read.ends_run() || self.ended(&read, line).is_none() {
+            self.line(read, runs);
+        }
         // Only the first session is emitted early: usually, it is the one that grows.
         if let Some(first) = self.open.first_mut() {
             first.hand_on(runs);
@@ -50,6 +53,23 @@ impl<'a> session::Session<'a> for Sessions<'a> {
 }
 
 impl<'a> Sessions<'a> {
+    /// Reads the result of a run: how it ended, and a failure that no other line states. `None` if it ends no run.
+    fn ended(&mut self, read: &Line<'a>, line: &Members<'a>) -> Option<()> {
+        let session = read.session.clone().or_else(|| self.last.clone());
+        let session = self.open.known(&(session, None))?;
+        let how = line.name("subtype")?;
+        if how != "success" {
+            session.run.metadata.termination = Some(how.into_owned());
+        }
+        if line.flag("is_error") == Some(true) && !session.has_failed {
+            let turn = session.next_turn();
+            if let Some(text) = line.message("result").or_else(|| line.message("errors")) {
+                session.run.steps.message_at(Actor::Environment, turn, text, read.time);
+            }
+        }
+        Some(())
+    }
+
     fn line(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
         let Some(is_assistant) = line.is_assistant.filter(|_| line.has_message) else {
             return runs.pass_over(line.reason_of_kind(), 1);
@@ -74,6 +94,7 @@ impl<'a> Sessions<'a> {
         if line.is_of_cursor() {
             session.run.metadata.agent = Some("cursor".into());
         }
+        session.has_failed = line.model.as_deref() == Some(SYNTHETIC);
         if is_assistant { session.assistant(line) } else { session.user(line) }
     }
 
@@ -94,6 +115,8 @@ struct Session<'a> {
     run: Recording<'a>,
     /// The sub-agent.
     part: Option<String>,
+    /// True if the last line is a failure of the harness.
+    has_failed: bool,
     uuids: TextSet<Cow<'a, str>>,
     calls: TextMap<Cow<'a, str>, CallNumber>,
     /// The ids of calls that have a result.

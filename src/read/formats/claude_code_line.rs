@@ -3,6 +3,9 @@
 use super::chat_content::{Block, Body};
 use super::prelude::*;
 
+/// The model of messages that the harness writes in the assistant's name.
+pub(super) const SYNTHETIC: &str = "<synthetic>";
+
 /// The members of a line, whatever its type.
 pub(super) struct Line<'a> {
     kind: Option<Cow<'a, str>>,
@@ -63,6 +66,11 @@ impl Line<'_> {
         }
     }
 
+    /// Returns true if the line is the result of a run, at the end of printed output.
+    pub(super) fn ends_run(&self) -> bool {
+        self.kind.as_deref() == Some("result")
+    }
+
     /// Returns true if the line is a call of Cursor's CLI, whose other lines are like those of Claude Code.
     pub(super) fn is_of_cursor(&self) -> bool {
         self.kind.as_deref() == Some("tool_call")
@@ -116,16 +124,21 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     // Printed output names a sub-agent only by the call that started it.
     let caller = ident(members, "parent_tool_use_id");
     let model = message.name("model");
-    let is_synthetic = model.as_deref() == Some("<synthetic>");
+    let is_synthetic = model.as_deref() == Some(SYNTHETIC);
+    // Failed requests and limits that are reached are written in the assistant's name.
+    let is_failure = is_synthetic && members.is("error", Kind::String);
     let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
     let content = message.get("content").and_then(|content| Body::Value(content).into_message().ok());
     let (text, blocks) = content.unwrap_or_default();
-    let (stated, duration) = beside_result(&members.object("toolUseResult"));
+    // Printed output spells this key like its others.
+    let facts = members.first(&["toolUseResult", "tool_use_result"]);
+    let (stated, duration) = facts.map(|facts| beside_result(&facts.into())).unwrap_or_default();
     let unknown = if members.has("toolDenialKind") { Some(UnknownReason::Refused) } else { stated };
-    let by_harness = members.flag("isSynthetic") == Some(true)
+    let by_harness = is_failure
+        || members.flag("isSynthetic") == Some(true)
         || members.object("origin").name("kind").as_deref() == Some("task-notification");
     Line {
-        is_assistant: kind.as_deref().and_then(is_assistant),
+        is_assistant: kind.as_deref().and_then(is_assistant).map(|is_assistant| is_assistant && !is_failure),
         kind,
         has_message: members.is("message", Kind::Object),
         session: ident(members, "sessionId").or_else(|| ident(members, "session_id")),
@@ -134,7 +147,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         is_sidechain: caller.is_some() || members.flag("isSidechain") == Some(true),
         agent: caller.or_else(|| ident(members, "agentId")),
         writer: if by_harness { Actor::Environment } else { Actor::User },
-        is_skipped: is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true)),
+        is_skipped: !is_failure && (is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true))),
         time: members.time("timestamp"),
         // Lines of one response of Cursor share this id.
         message_id: message.name("id").or_else(|| ident(members, "model_call_id")),

@@ -31,8 +31,8 @@ fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a
             (item.name("tool").unwrap_or_default(), sole("prompt"))
         }
         "mcp_tool_call" => {
-            let [server, tool] = ["server", "tool"].map(|key| item.name(key).unwrap_or_default());
-            (format!("{server}/{tool}").into(), item.arguments("arguments"))
+            let names: Vec<_> = ["server", "tool"].iter().filter_map(|key| item.name(key)).collect();
+            (names.join("/").into(), item.arguments("arguments"))
         }
         "dynamic_tool_call" => (item.name("tool").unwrap_or_default(), item.arguments("arguments")),
         _ => return None,

@@ -8,7 +8,7 @@ use super::codex_events::{PRINTED, duration, ended_call, mcp_failed, output_of};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 use crate::read::text_calls;
-use crate::trace::Entry;
+use crate::trace::{Digest, Entry};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[
@@ -58,8 +58,8 @@ struct Session<'a> {
     answered: TextSet<Cow<'a, str>>,
     /// The actors whose messages are items.
     speakers: Vec<Actor>,
-    /// True if the agent said something since its last task.
-    has_said: bool,
+    /// The digest of the agent's last message in an event.
+    last_told: Option<Digest>,
     /// The ids of the calls that began with an event.
     begun: TextSet<Cow<'a, str>>,
     /// True if a call ran a script, whose own calls are only in events.
@@ -211,6 +211,17 @@ impl<'a> Session<'a> {
                 let message = text.map(|text| Entry::Message { actor, turn, text, time: time() });
                 self.steps.extend(message.map(Step::Whole));
             }
+            // A message of another agent. One from above in the tree of agents is an instruction.
+            ("agent_message", _) => {
+                let [author, recipient] =
+                    ["author", "recipient"].map(|key| item.name(key).unwrap_or_default());
+                let below = recipient.strip_prefix(&*author);
+                let is_told = !author.is_empty() && below.is_some_and(|path| path.starts_with('/'));
+                let actor = if is_told { Actor::User } else { Actor::Environment };
+                let (turn, text) = (self.others_turn(), item.message("content"));
+                let message = text.map(|text| Entry::Message { actor, turn, text, time: time() });
+                self.steps.extend(message.map(Step::Whole));
+            }
             ("reasoning", _) => _ = self.model_turn(),
             (_, Some(Item::Output)) => {
                 let turn = self.others_turn();
@@ -258,7 +269,7 @@ impl<'a> Session<'a> {
             return self.others_turn();
         }
         let turn = self.model_turn();
-        (self.said, self.has_said) = (Some(turn), true);
+        self.said = Some(turn);
         turn
     }
 
@@ -267,8 +278,11 @@ impl<'a> Session<'a> {
         match &*event.name("type")? {
             kind @ ("task_complete" | "turn_aborted") => {
                 self.run.metadata.termination = Some(kind.to_owned());
-                if !std::mem::take(&mut self.has_said) && !self.speakers.contains(&Actor::Agent) {
-                    self.told(Actor::Agent, event.message("last_agent_message"), time);
+                let last = self.last_told.take();
+                let text = event.message("last_agent_message");
+                let is_copy = text.as_ref().is_none_or(|text| last == Some(text.text().digest()));
+                if !is_copy && !self.speakers.contains(&Actor::Agent) {
+                    self.told(Actor::Agent, text, time);
                 }
             }
             "session_configured" => {
@@ -311,6 +325,9 @@ impl<'a> Session<'a> {
             return self.run.pass_over(COPIES, 1);
         }
         let turn = self.turn_of(actor);
+        if actor == Actor::Agent {
+            self.last_told = text.as_ref().map(|text| text.text().digest());
+        }
         self.steps.extend(text.map(|text| Step::Told { actor, turn, text, time }));
     }
 

@@ -56,6 +56,9 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
         b'a' if text.starts_with("aborted by user") => {
             (Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
         }
+        b'p' | b'e' if REJECTED.iter().any(|start| text.starts_with(start)) => {
+            (Outcome::unknown(UnknownReason::Refused, Provenance::Text), None)
+        }
         b'f' if text.starts_with("failed in sandbox ") => {
             sandboxed(&text.to_str()).unwrap_or((Outcome::error(Provenance::Text), None))
         }
@@ -181,6 +184,9 @@ fn sandboxed(text: &str) -> Option<CodexText<'static>> {
     let between = if printed.is_empty() || printed.ends_with('\n') { "" } else { "\n" };
     Some((Outcome::exit_code(failed), Some([printed, between, errors].concat().into())))
 }
+
+/// Results of calls that the user refused.
+const REJECTED: [&str; 2] = ["patch rejected by user", "exec command rejected by user"];
 
 /// Prefixes of failures to apply a patch passed to the shell tool.
 const PATCH_FAILURES: [&str; 4] = [

@@ -110,7 +110,8 @@ impl<'a> Event<'a> {
         let says = |key: &str, words: &[&str]| {
             layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
         };
-        if says("operationType", &["Reasoning"]) {
+        // Sub-agents of pi repeat the prompt.
+        if says("operationType", &["Reasoning"]) || says("sourceEventType", &["initial_prompt"]) {
             what = None;
         } else if what == Some(What::Message(Actor::User))
             // Grok Build and Factory Droid mark what their harness adds.

@@ -95,7 +95,7 @@ pub(super) const CALL_IDS: [&str; 8] =
 pub(super) const SESSIONS: [&str; 5] =
     ["sessionId", "session_id", "conversation_id", "thread_id", "query_id"];
 /// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
-pub(super) const TASKS: [&str; 4] = ["task_id", "episode_id", "mission_id", "ticket_id"];
+pub(super) const TASKS: [&str; 5] = ["task_id", "episode_id", "mission_id", "ticket_id", "runId"];
 pub(super) const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
 pub(super) const SAID: [&str; 9] = [
     "final_answer",
@@ -191,7 +191,7 @@ impl What {
     /// Returns the kind of an event with this type or role.
     pub(super) fn of(word: &str) -> Option<Self> {
         Some(match &*words::snake_case(word) {
-            "user" | "human" | "persona" | "user_prompt_submit" | "prompt_submit" => {
+            "user" | "user_message" | "human" | "persona" | "user_prompt_submit" | "prompt_submit" => {
                 Self::Message(Actor::User)
             }
             "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls"

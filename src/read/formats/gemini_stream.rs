@@ -22,6 +22,8 @@ struct Open<'a> {
     run: Recording<'a>,
     /// The model's text since the last flush, joined from chunks.
     said: String,
+    /// A message of the user after the end of the session. It is of the next session if an `init` follows.
+    asked: Option<Members<'a>>,
     /// True if the last line belonged to the model's response.
     responds: bool,
     /// Ids of shell calls, whose results have exit codes.
@@ -30,14 +32,25 @@ struct Open<'a> {
 
 impl<'a> Session<'a> for Open<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
+        let asked = self.asked.take();
         if line.name("type").as_deref() == Some("init") && self.run.metadata.id.is_some() {
             Box::new(std::mem::replace(self, Self::new())).end(runs);
         }
-        self.line(line);
+        if let Some(asked) = asked {
+            self.line(&asked);
+        }
+        if self.run.metadata.termination.is_some() && line.name("role").as_deref() == Some("user") {
+            self.asked = Some(line.clone());
+        } else {
+            self.line(line);
+        }
         self.run.hand_on(runs);
     }
 
     fn end(mut self: Box<Self>, runs: &mut Runs<'_>) {
+        if let Some(asked) = self.asked.take() {
+            self.line(&asked);
+        }
         self.flush();
         self.run.give(runs);
     }
@@ -45,7 +58,13 @@ impl<'a> Session<'a> for Open<'a> {
 
 impl<'a> Open<'a> {
     fn new() -> Self {
-        Self { run: Recording::of_agent("gemini"), said: String::new(), responds: false, shells: Vec::new() }
+        Self {
+            run: Recording::of_agent("gemini"),
+            said: String::new(),
+            asked: None,
+            responds: false,
+            shells: Vec::new(),
+        }
     }
 
     fn flush(&mut self) {

@@ -14,6 +14,7 @@ pub(super) mod agno;
 pub(super) mod ai_sdk;
 pub(super) mod amazon_q;
 pub(super) mod antigravity;
+pub(super) mod antigravity_cli;
 pub(super) mod atif;
 pub(super) mod autogen;
 pub(super) mod bedrock;
@@ -172,6 +173,7 @@ super::format::formats! {
     ClineUi => cline_ui, "cline-ui", "messages that Cline and Roo Code show (ui_messages.json)";
     Cursor => cursor, "cursor", "chats of the Cursor editor: bubbles of a chat, or rows of its database";
     Antigravity => antigravity, "antigravity", "steps of Antigravity conversations";
+    AntigravityCli => antigravity_cli, "antigravity-cli", "events that Antigravity's CLI prints";
     Activities => activities, "activities",
         "transcripts of the Microsoft 365 Agents SDK and the Bot Framework";
     ClaudeManaged => claude_managed, "claude-managed", "events of Claude Managed Agents";

@@ -132,13 +132,30 @@ fn answer<'a>(state: &Members<'a>) -> Option<Answer<'a>> {
     let error = || state.present("error").map(|error| error.member("message").unwrap_or(error));
     let observation = state.present("output").or_else(error).or_else(|| state.get("content"));
     let observation = observation.and_then(words::result);
-    let exit = state.object("metadata").get("exit").and_then(is_failure_code);
-    let outcome = match state.name("status").as_deref()? {
-        "completed" => exit.map_or(Outcome::flag(false), Outcome::exit_code),
-        "error" => observation.as_ref().map_or(Outcome::flag(true), failure),
+    let exit = state.object("metadata").get("exit");
+    let outcome = match (state.name("status").as_deref()?, exit) {
+        ("completed", Some(code)) => {
+            is_failure_code(code).map_or_else(|| without_code(observation.as_ref()), Outcome::exit_code)
+        }
+        ("completed", None) => Outcome::flag(false),
+        ("error", _) => observation.as_ref().map_or(Outcome::flag(true), failure),
         _ => return None,
     };
     Some(outcome.answer(observation.into()))
+}
+
+/// Number of bytes at the end of an output in which the tool says how it ended the command.
+const METADATA: usize = 400;
+
+/// Returns the outcome of a command whose exit code is null. The output says if the tool or the user ended it.
+fn without_code(observation: Option<&TextCow<'_>>) -> Outcome {
+    let end = observation.map(|text| text.text().tail(METADATA)).unwrap_or_default();
+    let (_, said) = end.split_once("_metadata>\n").unwrap_or_default();
+    if said.contains("User aborted the command") {
+        Outcome::unknown(UnknownReason::Interrupted, Provenance::Text)
+    } else {
+        Outcome::by_text(said.contains(" tool terminated command after exceeding timeout "))
+    }
 }
 
 /// Returns the outcome of a failed call. Its error text says if it was interrupted or rejected by the user.
