@@ -62,6 +62,8 @@ pub(super) fn sample(value: Raw<'_>, position: u64, eval: &Metadata, runs: &mut 
     }
     let scores = sample.object("scores");
     let score = scores.only().map(|(_, score)| score).or(sample.get("score"));
+    // Inspect runs the calls that a message records, and no others: a call in a text was never made.
+    runs.begin(&None.into());
     runs.give_unrouted(&mut conversation.steps, metadata, score.and_then(reward));
     Ok(())
 }
