@@ -156,8 +156,8 @@ pub(super) const TASK: Mark = All(&[
 ]);
 
 /// Keys of the messages of a conversation.
-pub(super) const TRANSCRIPTS: [&str; 4] =
-    ["transcript", "conversation", "messages", "transcript_with_tool_calls"];
+pub(super) const TRANSCRIPTS: [&str; 5] =
+    ["transcript", "conversation", "messages", "transcript_with_tool_calls", "transcript_object"];
 
 /// Returns what the user asked, in the object around calls.
 pub(super) fn asked<'a>(around: &Members<'a>) -> Option<TextCow<'a>> {

@@ -99,13 +99,13 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let action = step.get("action").and_then(Raw::string).unwrap_or_default();
     let command = common::trim(&action);
     let observation = step.result("observation");
-    // In a step without an action, the harness ends the run or sends the response back.
+    // The harness may also end a run in a step without an action.
     let ends = |text: &TextCow<'_>| text.text().starts_with("Exited");
     let is_exit = EXITS.contains(&command) || command.is_empty() && observation.as_ref().is_some_and(ends);
     let said = step.message("response").or_else(|| step.message("thought"));
     run.say(if is_exit { Actor::Environment } else { Actor::Agent }, said);
     if command.is_empty() || is_exit {
-        return run.say(Actor::Environment, observation.filter(|_| command.is_empty()));
+        return;
     }
     let call = ask(command, run);
     if let Some(duration) = step.get("execution_time").and_then(time::of_seconds)
