@@ -96,6 +96,8 @@ fn hear<'a>(
     if !matches!(data.name("type").as_deref(), Some("generation" | "response")) {
         return;
     }
+    let others = data.list("input").iter().filter(|message| message.kind() != Kind::Object).count();
+    run.pass_over("messages that are not objects", others as u64);
     let mut here = TextMap::<String, usize>::default();
     let asked = data.objects("input").filter(|message| message.name("role").as_deref() == Some("user"));
     for text in data.string("input").into_iter().chain(asked.filter_map(|message| message.text("content"))) {
