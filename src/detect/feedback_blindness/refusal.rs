@@ -75,7 +75,7 @@ impl Refusal {
     /// Returns true if a change may have removed the cause of a failure that recurs. If something is missing, the
     /// change must name it, install all that the project needs, or edit the script that failed earlier.
     pub(super) fn is_cured_by(&self, change: &Facts, now: &Self, failure: &Failure) -> bool {
-        if failure.is_stale() {
+        if failure.is_stale(&now.call.call) {
             return false;
         }
         let FailureKind::Missing(name) = &failure.kind else {

@@ -36,7 +36,7 @@ pub(super) struct Blindness {
     /// The number of the latest attempt that succeeded, by tool that writes, program that checks, and key of a call
     /// that had failed.
     went_through: DigestMap<u64>,
-    /// The number of the latest successful read of each of the first [`MOST_CALLS`] files, by their names.
+    /// The number of the latest successful read of each file, by its name; at most [`MOST_CALLS`].
     read: DigestMap<u64>,
     /// The keys of the first [`MOST_CALLS`] calls that have failed.
     failed: DigestSet,
@@ -190,7 +190,7 @@ impl Blindness {
     /// Returns the number of the latest read of the file that a call changes, if the failure is that the file must
     /// first be read; otherwise 0.
     fn read_again(&self, call: &Call, failure: &Failure) -> u64 {
-        let file = call.target.as_deref().filter(|_| failure.is_stale()).map(Digest::of_text);
+        let file = call.target.as_deref().filter(|_| failure.is_stale(call)).map(Digest::of_text);
         file.and_then(|file| self.read.get(&file)).copied().unwrap_or(0)
     }
 
@@ -283,9 +283,12 @@ impl Fold for Blindness {
         if does == Does::Run {
             self.ran = self.number;
         }
-        let file = attempt.call.call.target.as_deref().filter(|_| does == Does::Read);
-        if let Some(file) = file.filter(|_| attempt.failure().is_none() && self.read.len() < MOST_CALLS) {
-            self.read.insert(Digest::of_text(file), self.number);
+        let file = attempt.call.call.target.as_deref().filter(|_| does == Does::Read).map(Digest::of_text);
+        if let Some(file) = file.filter(|_| attempt.failure().is_none()) {
+            if self.read.len() >= MOST_CALLS && !self.read.contains_key(&file) {
+                self.read.clear();
+            }
+            self.read.insert(file, self.number);
         }
         let key = attempt.call.call.key;
         if attempt.failure().is_some() {

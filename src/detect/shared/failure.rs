@@ -1,7 +1,7 @@
 //! Whether an action failed, what it said, and what kind of failure that is.
 //!
 //! An exit code of 0 is trusted only if nothing on the command line can hide a failure, or its last command is a
-//! code snippet, and the command is not a client that answers in a few words. Otherwise the text of the answer decides.
+//! code snippet, and the command is not a client that answers with an error. Otherwise the text of the answer decides.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use super::does::Does;
 use super::failure_lines::{complains, details, is_start_up, is_usage, quoted, telling};
 use super::failure_phrases::{
     ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, JSON_NO_TESTS, KILLED, MISSING, NO_TOOL, RAN, RED,
-    SHAPE, TYPED, USAGE,
+    REFUSED, SHAPE, TYPED, USAGE,
 };
 use super::failure_text::{TAIL, answers_no, is_echo, ran_no_test, states_failure, was_aborted};
 use super::lexicon::Meaning;
@@ -211,8 +211,12 @@ impl Failure {
     }
 
     /// Returns true if the file to be changed must first be read: it was never read, or has changed since.
-    pub(crate) fn is_stale(&self) -> bool {
-        ["modified since", "changed since", "not been read"].iter().any(|part| self.line.contains(part))
+    pub(crate) fn is_stale(&self, call: &Call) -> bool {
+        let edits = !call.is_shell && call.does == Does::Write && call.target.is_some();
+        edits
+            && ["modified since", "changed since", "not been read"]
+                .iter()
+                .any(|part| self.line.contains(part))
     }
 
     /// Returns true if the failure says that `program` is missing.
@@ -235,7 +239,7 @@ impl Failure {
     }
 }
 
-/// Returns true if a line quotes the command line that failed. Only letters and digits are compared, because the line
+/// Returns true if a line of a refusal quotes the command line. Only letters and digits are compared, because the line
 /// may escape the others.
 fn quotes_call(line: &str, call: &Call) -> bool {
     /// Number of letters and digits compared.
@@ -244,7 +248,7 @@ fn quotes_call(line: &str, call: &Call) -> bool {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     let start: String = plain(first_chars(&call.text, 4 * COMPARED)).chars().take(COMPARED).collect();
-    call.is_shell && start.len() >= COMPARED / 2 && plain(line).contains(&start)
+    call.is_shell && REFUSED.is_match(line) && start.len() >= COMPARED / 2 && plain(line).contains(&start)
 }
 
 /// Returns true if an action failed by its status, unless the command was meant to end, or by its answer.
@@ -262,8 +266,13 @@ fn has_failed(call: &Call, action: &Action<'_>) -> bool {
         let is_code = last.script.is_some() || Meaning::of(last.name()).is(Meaning::INTERPRETER);
         last.does == Does::Run && last.check.is_none() && !is_code
     });
-    let is_short = || answer.is_some_and(|answer| answer.len() <= 300);
-    let ended_well = is_trusted && action.status == Status::Ok && !(answers && is_short());
+    let is_refused = || {
+        let said = answer.filter(|answer| answer.len() <= 300).map(|answer| answer.to_str());
+        let codes = ["Error: ", "Error 4", "Error 5"];
+        let is_client = matches!(call.last_program(), "curl" | "http" | "wget" | "xh");
+        said.is_some_and(|said| is_client || codes.iter().any(|code| said.starts_with(code)))
+    };
+    let ended_well = is_trusted && action.status == Status::Ok && !(answers && is_refused());
     let may_state = call.does != Does::Note && !ended_well && !was_stopped;
     answer.is_some_and(|answer| may_state && states_failure(call, answer) && !is_echo(call, action, answer))
 }

@@ -6,7 +6,7 @@ use super::phrase_search::{Hints, Pattern};
 
 /// A line that begins by stating a failure, unless `NONE` matches it: `errors: 0`.
 static STARTS: Pattern = Pattern::new(
-    r"(?i)^\W{0,5}(?:(?:error|fatal|failed|failure|exception|err_\w+|npm error|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|blocked|aborted|panic)\b|(?:npm )?err!|\w+ error\])",
+    r"(?i)^\W{0,5}(?:(?:error|fatal|failed|failure|exception|err_\w+|npm error|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|blocked (?:action|call|command)|aborted|panic)\b|(?:npm )?err!|\w+ error\])",
 );
 pub(super) static NONE: Pattern =
     Pattern::new(r"(?i)^\W{0,3}\w+(?: ?[:=]?| \w+ ?[:=]) ?(?:0|none|null|false)\b");
@@ -84,9 +84,9 @@ pub(super) static DONE: Pattern = Pattern::new(
 );
 /// Answers to a poll that does not know the command that it asks for.
 pub(super) static NO_SESSION: Pattern = Pattern::new(
-    r"(?i)\b(?:no|unknown|no such|invalid) (?:task|shell|process|session)\b|\b(?:task|shell|process|session)\b.{0,60}? not found\b",
+    r"(?i)^\W*(?:error: )?(?:(?:no|unknown|no such|invalid) (?:task|shell|process|session)\b|(?:task|shell|process|session)\b.{0,60}? not found\b)",
 );
-static REFUSED: Pattern = Pattern::new(
+pub(super) static REFUSED: Pattern = Pattern::new(
     r"(?i)refus|not allowed|not permitted|permission denied|access denied|denied by|forbidden|blocked|rejected|unauthorized|requires approval|read-only|cannot overwrite|doesn't want to proceed|does not have permission",
 );
 /// Statements of the cause of a failure.

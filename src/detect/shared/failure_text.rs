@@ -8,7 +8,7 @@ use super::check::Check;
 use super::does::{Does, is_search};
 use super::failure_lines::{complains, names_itself};
 use super::failure_phrases::{
-    COUNTS, DIAGNOSTIC, HINTS, JSON_HINTS, JSON_STATES, NO_TESTS, NOTHING, RAN, TYPED,
+    COUNTS, DIAGNOSTIC, HINTS, JSON_HINTS, JSON_STATES, NO_TESTS, NOTHING, RAN, REFUSED, TYPED,
 };
 use super::lexicon::{Meaning, words};
 use super::shell::last_part;
@@ -66,8 +66,13 @@ pub(super) fn states_failure(call: &Call, answer: Text<'_>) -> bool {
     if call.does == Does::Read {
         // A file may hold anything, so only the program itself can say that it failed to show it.
         let shows = call.parts.iter().all(|part| Meaning::of(part.name()).is(Meaning::FILTER));
-        let says =
-            |line: &str| complains(line, call) && (!shows || names_itself(line, call) || of_shell(line));
+        let is_own = |line: &str| {
+            names_itself(line, call)
+                || of_shell(line)
+                || REFUSED.is_match(line)
+                || line.contains("No such file")
+        };
+        let says = |line: &str| complains(line, call) && (!shows || is_own(line));
         return last.len() <= 3 && last.last().is_some_and(|first| says(first));
     }
     // These lines are not trimmed: a quoted error is indented, so it does not match.

@@ -113,7 +113,7 @@ lists! {
     CHECKS_FORM: "bandit black clippy compileall eslint flake8 hadolint isort lint mypy phpstan prettier py_compile \
         pylint pyright rubocop ruff shellcheck tsc typecheck yamllint";
     /// A check of form that finds code that cannot run.
-    CHECKS_TYPES: "compileall mypy phpstan py_compile pyright tsc typecheck";
+    CHECKS_TYPES: "clippy compileall mypy phpstan py_compile pyright tsc typecheck vue-tsc";
     /// A program that runs a script or code that it is given.
     INTERPRETER: "bash bun java julia lua node perl php python python3 ruby Rscript sh ts-node tsx";
     /// A program or tool that fails, or answers nothing, if it finds nothing.

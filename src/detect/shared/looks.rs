@@ -115,7 +115,12 @@ impl Looks {
                 if call.does == Does::Read && !same_key {
                     says_something && nothing_new
                 } else {
-                    let is_counter = text.contains(|c: char| c.is_ascii_digit());
+                    // `51/200` after `50/200`
+                    let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+                    let is_counter = like.iter().any(|like| {
+                        let before = like.answer.to_str();
+                        before != text && words(&before) == words(&text)
+                    });
                     let is_short = || lines(&text).map(str::len).sum::<usize>() <= Self::SHORT;
                     nothing_new || !(same_key && is_counter) && is_short()
                 }

@@ -41,6 +41,9 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["xactly one", "XACT
     "id not call", "id not include", "ithout a tool", "ithout calling", "orget to", "orgot to", "arse your", "arse LLM",
     "arse llm", "had pars", "not formatted", "snippet is invalid", "epeated format", "nvalid format", "nvalid Format"]));
 
+/// A part of the refusal with which SWE-agent ends a run.
+const ENDS: &str = "epeated format";
+
 /// Words with which users refer to themselves; harnesses do not use them.
 const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
 
@@ -66,6 +69,16 @@ pub(crate) struct Attempt<'a> {
     pub(crate) row_start: u64,
 }
 
+/// The agent's messages in turns without a call, if they are the last steps: the steps of the first and the latest, the
+/// turn of the latest, and the number of turns.
+#[derive(Debug, Clone, Copy)]
+struct Spoken {
+    first: u64,
+    latest: u64,
+    turn: u64,
+    turns: u64,
+}
+
 impl Attempt<'_> {
     /// Returns the step of the last turn, or of the answer if it follows several.
     pub(crate) fn last_turn(&self) -> u64 {
@@ -81,9 +94,7 @@ pub(crate) struct NoCall {
     begun: bool,
     /// The turn of the agent's last action.
     acted: Option<u64>,
-    /// If the last steps are messages of the agent in turns without a call: the step of the first, the last turn, and
-    /// the number of turns.
-    spoken: Option<(u64, u64, u64)>,
+    spoken: Option<Spoken>,
     /// The last answer to a turn without a call, and how often it came with no other such answer in between.
     answered: Option<(Digest, u32)>,
     /// The answer to the turn just before, its [`Attempt::row`] and [`Attempt::row_start`].
@@ -105,11 +116,12 @@ impl NoCall {
             }
             (Event::Message(_), Actor::Agent) => {
                 let is_without_call = self.acted != Some(step.turn());
+                let (latest, turn) = (step.index(), step.turn());
                 let (first, turns) = match spoken {
-                    Some((first, turn, turns)) => (first, turns + u64::from(turn != step.turn())),
-                    None => (step.index(), 1),
+                    Some(row) => (row.first, row.turns + u64::from(row.turn != turn)),
+                    None => (latest, 1),
                 };
-                self.spoken = is_without_call.then_some((first, step.turn(), turns));
+                self.spoken = is_without_call.then_some(Spoken { first, latest, turn, turns });
                 None
             }
             (Event::Message(text), _) => {
@@ -123,7 +135,7 @@ impl NoCall {
         &mut self,
         step: &Step<'a>,
         text: Text<'a>,
-        spoken: Option<(u64, u64, u64)>,
+        spoken: Option<Spoken>,
         row: Option<(Digest, u64, u64)>,
     ) -> Option<Attempt<'a>> {
         // System messages can arrive at any time. They answer a turn only if they directly follow it.
@@ -141,8 +153,12 @@ impl NoCall {
         if spoken.is_none() && !refused {
             return None;
         }
-        let (first, turns) = spoken.map_or((step.index(), 1), |(first, _, turns)| (first, turns));
-        let turns = if refused { turns } else { 1 };
+        // Only the refusal that ends a run answers several turns.
+        let ends = refused && text.head(REFUSAL_HEAD).contains(ENDS);
+        let (first, turns) = match spoken {
+            Some(row) if ends => (row.first, row.turns),
+            spoken => (spoken.map_or(step.index(), |row| row.latest), 1),
+        };
         let row = row.filter(|(last, ..)| *last == answer);
         let (row, row_start) = row.map_or((turns, first), |(_, row, start)| (row + turns, start));
         self.row = Some((answer, row, row_start));

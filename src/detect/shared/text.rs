@@ -156,7 +156,9 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
 /// Returns true if the time at a position is what remains: the answers of a countdown differ.
 fn counts_down(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(16)..at).unwrap_or_default().to_ascii_lowercase();
-    [&b"remaining"[..], b"eta", b"left"].iter().any(|word| memchr::memmem::find(&before, word).is_some())
+    before
+        .split(|byte| !byte.is_ascii_alphabetic())
+        .any(|word| matches!(word, b"remaining" | b"eta" | b"left"))
 }
 
 /// Finds the positions in a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words

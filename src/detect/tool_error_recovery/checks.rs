@@ -104,7 +104,7 @@ impl Checks {
                 // A snippet may print an error on purpose.
                 Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
                 // Style is often left as it is, on purpose.
-                Some(_) if check == Check::Form && !checks_types(told) => {}
+                Some(failure) if check == Check::Form && is_style(told, &failure.line) => {}
                 // A script may report a result by its exit code, so a failure without a message does not count.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
                 Some(_) if without_changes => {
@@ -175,9 +175,11 @@ impl Checks {
     }
 }
 
-/// Returns true if a check of form finds code that cannot run, not only matters of style.
-fn checks_types(told: &Part) -> bool {
-    Meaning::of_any(told.program.split(' ')).is(Meaning::CHECKS_TYPES)
+/// Returns true if a failed check of form concerns style, not code that cannot run.
+fn is_style(told: &Part, line: &str) -> bool {
+    const BROKEN: [&str; 5] = ["SyntaxError", "E9", "F821", "E0602", "could not compile"];
+    !Meaning::of_any(told.program.split(' ')).is(Meaning::CHECKS_TYPES)
+        && !BROKEN.iter().any(|sign| line.contains(sign))
 }
 
 /// Returns true if the errors of a check were searched for and none was found: `tsc | grep error`.

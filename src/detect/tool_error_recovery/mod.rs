@@ -24,7 +24,7 @@ use super::published::RecoveryRate;
 use super::rule::{Grid, Rule, at_least, rule};
 use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
-    TransientRules, UserSays, after_colon, stops,
+    TransientRules, UserSays, after_colon, lines, stops,
 };
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -265,6 +265,12 @@ impl Recovery {
         let fetches =
             told.does == Does::Run && told.name() == "curl" && !matches!(kind, Some(FailureKind::Missing(_)));
         let looks = call.is_shell && (told.does == Does::Read || fetches);
+        // The whole look was refused. `find: '/root': Permission denied` after other lines is not.
+        let is_alone =
+            || action.observation.present().is_some_and(|text| lines(&text.to_str()).nth(1).is_none());
+        let is_barred = attempt.failure().is_some_and(|failure| {
+            failure.kind == FailureKind::Refused && (!failure.line.starts_with(told.name()) || is_alone())
+        });
         let known = self.goals.observe(attempt, told);
         let passed = self.checks.observe(attempt, told, action);
         if told.check.is_some() {
@@ -285,7 +291,7 @@ impl Recovery {
             || kind == Some(&FailureKind::Done) && (call.is_shell || stops(action))
         {
             self.goals.success(attempt, action, known);
-        } else if failed && (!looks || kind == Some(&FailureKind::Refused)) && !is_wait {
+        } else if failed && (!looks || is_barred) && !is_wait {
             self.goals.failure(attempt, told, action);
         }
     }
@@ -308,6 +314,7 @@ impl Fold for Recovery {
                 self.user.observe(step);
             }
             if step.actor() == Actor::Agent {
+                self.sent_back = None;
                 self.goals.message(step.index(), *text);
                 // `5 passed, 0 failed` admits nothing.
                 let confesses = || CONFESSES.occur_in(&text.to_str().replace(" 0 failed", ""));

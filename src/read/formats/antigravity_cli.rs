@@ -99,7 +99,7 @@ impl<'a> Open<'a> {
         let known = index.as_ref().and_then(|index| self.calls.get(index)).copied();
         let number = known.unwrap_or_else(|| self.run.call(None, name, None));
         self.calls.extend(index.map(|index| (index, number)));
-        if let Some(call) = self.run.call_mut(number) {
+        if let Some(call) = self.run.call_mut(number).filter(|_| !arguments.is_absent()) {
             call.arguments = arguments;
         }
         let error = info.present("error");

@@ -35,9 +35,10 @@ impl<'a> ToolCall<'a> {
                     is_foreign = true;
                     value.skip()?;
                 }
-                b"result" | b"output" | b"response" | b"observation" | b"error" => {
+                b"result" | b"output" | b"response" | b"observation" => {
                     is_answered |= value.raw()?.kind() != Kind::Null;
                 }
+                b"error" => is_answered |= !matches!(value.raw()?.bytes(), b"null" | b"false" | b"\"\""),
                 _ => value.skip()?,
             }
             Ok(())

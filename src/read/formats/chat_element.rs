@@ -128,7 +128,14 @@ impl<'a> Element<'a> {
                 b"action" => &mut found.action,
                 b"queries" => &mut found.queries,
                 b"input" => &mut found.input,
-                b"output" | b"result" | b"tool_result" | b"response" | b"observation" => &mut found.output,
+                b"output" => &mut found.output,
+                b"result" | b"tool_result" | b"response" | b"observation" => {
+                    // The first of them that says something.
+                    let value = value.raw()?;
+                    let is_known = found.output.is_some_and(|known| !says_nothing(known));
+                    found.output = found.output.filter(|_| is_known || says_nothing(value)).or(Some(value));
+                    return Ok(());
+                }
                 b"error" => &mut found.error,
                 b"timestamp" => &mut found.timestamp,
                 b"_metadata" => return found.metadata(value),
@@ -319,4 +326,9 @@ fn are_foreign_calls(calls: Raw<'_>) -> bool {
         Ok(())
     });
     foreign
+}
+
+/// Returns true if a value is null or an empty text.
+fn says_nothing(value: Raw<'_>) -> bool {
+    value.kind() == Kind::Null || matches!(value.bytes(), b"\"\"")
 }

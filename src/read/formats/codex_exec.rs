@@ -12,7 +12,10 @@ pub(super) const FORMAT: Definition = Definition {
 const EVENT: Mark = Any(&[
     All(&[Says("type", &["thread.started"]), Is(Kind::String, &["thread_id"])]),
     All(&[Says("type", &["item.started", "item.completed"]), Is(Kind::Object, &["item"])]),
-    All(&[Says("method", &["item/started", "item/completed"]), In("params", &Is(Kind::Object, &["item"]))]),
+    All(&[
+        Says("method", &["item/started", "item/completed"]),
+        In("params", &All(&[Is(Kind::String, &["threadId"]), In("item", &Is(Kind::String, &["type"]))])),
+    ]),
 ]);
 
 /// Returns the type of an item, in snake case.
@@ -93,6 +96,13 @@ impl<'a> Session<'a> for Threads<'a> {
                 self.current = Some(id);
                 // A thread that is started again reuses item ids for other items.
                 self.current().items.clear();
+            }
+            (Some("turn.completed"), ..)
+                if event.object("turn").name("status").as_deref() == Some("failed") =>
+            {
+                self.terminate("turn.failed");
+                let error = event.object("turn").object("error").message("message");
+                self.current().run.say(Actor::Environment, error);
             }
             (Some("turn.completed"), ..) => self.terminate("turn.completed"),
             (Some("turn.failed"), ..) => self.terminate("turn.failed"),

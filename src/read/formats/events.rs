@@ -119,7 +119,7 @@ struct Run<'a> {
     recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
     /// The calls without an id that have no answer yet, by name and arguments: hooks record a call before and after it.
-    started: TextMap<String, CallNumber>,
+    started: TextMap<String, Vec<CallNumber>>,
     /// The question that its calls repeat.
     question: Option<Cow<'a, str>>,
     /// True if the next call belongs to a new response.
@@ -241,7 +241,7 @@ impl<'a> Run<'a> {
                 self.result(event);
             };
         }
-        let mut started = || self.started.remove(&event.repeated_form()?);
+        let mut started = || self.started.get_mut(&event.repeated_form()?)?.pop();
         if id.is_none()
             && output.is_some()
             && let Some(number) = started()
@@ -251,8 +251,7 @@ impl<'a> Run<'a> {
         }
         let in_action = || event.get(&["action"]).filter(|action| action.kind() == Kind::Object);
         let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["fields"])).or_else(in_action);
-        let arguments = arguments.map(common::arguments);
-        let arguments = arguments.unwrap_or_else(|| event.without_arguments());
+        let arguments = arguments.map_or_else(|| event.without_arguments(), common::arguments);
         let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default()).with(arguments);
         call.time = event.time();
         let number = self.recording.add(call);
@@ -260,16 +259,16 @@ impl<'a> Run<'a> {
         if answered {
             let (observed, outcome) = event.answer();
             self.recording.answer_call(number, observed, outcome);
-        } else if id.is_none() {
-            self.started.extend(event.repeated_form().map(|form| (form, number)));
+        } else if let Some(form) = event.repeated_form().filter(|_| id.is_none()) {
+            self.started.entry(form).or_default().insert(0, number);
         }
         self.calls.extend(id.map(|id| (id, (number, answered))));
     }
 
     fn result(&mut self, event: &Event<'a>) {
+        self.started.clear();
         let (observed, outcome) = event.answer();
-        let known = |id: &Cow<'a, str>| self.calls.contains_key(id);
-        let id = event.call_id().or_else(|| event.ident(&["id"]).filter(known));
+        let id = event.call_id().or_else(|| event.ident(&["id"]).filter(|id| self.calls.contains_key(id)));
         match id.as_ref().and_then(|id| self.calls.get_mut(id)) {
             Some((_, answered)) if *answered => {}
             Some((number, answered)) => {
@@ -337,10 +336,12 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let mut others = elements.len() - events.len();
     let mut open = Ordered::default();
     // An event without a session belongs to that of the event before it.
-    let header = elements.first().map(|first| Members::from(*first));
-    let header =
-        header.filter(|first| matches!(first.name("type").as_deref(), Some("session" | "session_start")));
-    let of_task = events.iter().all(|event| event.task().is_some());
+    let is_header =
+        |first: &Members<'_>| matches!(first.name("type").as_deref(), Some("session" | "session_start"));
+    let header = elements.first().map(|first| Members::from(*first)).filter(is_header);
+    // An id that no two events share is that of a call.
+    let tasks: TextSet<_> = events.iter().filter_map(Event::task).collect();
+    let of_task = tasks.len() < events.len() && events.iter().all(|event| event.task().is_some());
     let session = |event: &Event<'a>| event.session().or_else(|| event.task().filter(|_| of_task));
     let mut last = events.iter().find_map(session).or_else(|| header.and_then(|header| header.ident("id")));
     // Calls do not repeat the task and the final message that are next to their list.

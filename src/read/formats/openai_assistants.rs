@@ -35,7 +35,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         if STEP.fits(entry) {
             step(entry, run);
             let id = entry.object("step_details").object("message_creation").name("message_id");
-            let is_missing = |id| !entries.iter().any(|entry| entry.name("id").as_ref() == Some(id));
+            let is_missing = |id| !seen.contains(id);
             run.pass_over(
                 "messages that are not in the file",
                 u64::from(id.as_ref().is_some_and(is_missing)),
