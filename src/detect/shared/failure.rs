@@ -247,8 +247,11 @@ fn quotes_call(line: &str, call: &Call) -> bool {
     let plain = |text: &str| -> String {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
+    if !call.is_shell || !REFUSED.is_match(line) {
+        return false;
+    }
     let start: String = plain(first_chars(&call.text, 4 * COMPARED)).chars().take(COMPARED).collect();
-    call.is_shell && REFUSED.is_match(line) && start.len() >= COMPARED / 2 && plain(line).contains(&start)
+    start.len() >= COMPARED / 2 && plain(line).contains(&start)
 }
 
 /// Returns true if an action failed by its status, unless the command was meant to end, or by its answer.

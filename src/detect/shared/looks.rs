@@ -117,12 +117,12 @@ impl Looks {
                 } else {
                     // `51/200` after `50/200`
                     let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
-                    let is_counter = like.iter().any(|like| {
+                    let counts = |like: &Look| {
                         let before = like.answer.to_str();
                         before != text && words(&before) == words(&text)
-                    });
+                    };
                     let is_short = || lines(&text).map(str::len).sum::<usize>() <= Self::SHORT;
-                    nothing_new || !(same_key && is_counter) && is_short()
+                    nothing_new || is_short() && !(same_key && like.iter().any(|like| counts(like)))
                 }
             }
         };

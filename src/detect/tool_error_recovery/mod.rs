@@ -201,7 +201,6 @@ static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "
 #[derive(Debug)]
 struct Recovery {
     actors: Actors,
-    min_attempts: u64,
     rate: RecoveryRate,
     attempts: Attempts,
     goals: Goals,
@@ -220,7 +219,6 @@ impl Recovery {
     fn new(rule: &ToolErrorRecovery, rate: RecoveryRate) -> Self {
         Self {
             actors: rule.config.actors,
-            min_attempts: rule.config.min_attempts,
             rate,
             attempts: Attempts::new(rule.config.actors, &rule.ready),
             goals: Goals::new(rule.config.min_attempts),
@@ -302,11 +300,12 @@ impl Fold for Recovery {
         self.rate.observe(step);
         let sent_back = self.no_call.observe(step);
         let is_sent_back = sent_back.is_some();
-        if let Some(sent_back) = sent_back.filter(|sent_back| sent_back.refused) {
+        let counts = self.actors.include(Actor::Agent);
+        if let Some(sent_back) = sent_back.filter(|sent_back| sent_back.refused && counts) {
             let place = (sent_back.row_start, sent_back.last);
             self.sent_back = Some((place, sent_back.row, after_colon(&sent_back.head)));
         }
-        if self.actors.include(Actor::Agent) {
+        if counts {
             self.unsent.observe(step);
         }
         if let Event::Message(text) = step.event() {
@@ -345,7 +344,7 @@ impl Fold for Recovery {
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
         findings.extend(failing);
         findings.extend(self.unsent.findings());
-        let sent_back = self.sent_back.as_ref().filter(|(_, turns, _)| *turns >= self.min_attempts);
+        let sent_back = self.sent_back.as_ref().filter(|(_, turns, _)| *turns >= self.goals.min_attempts);
         let sent_back = sent_back.map(|(place, turns, said)| {
             let message =
                 format!("the run ends with {turns} turns without a call, which the harness sent back{said}");

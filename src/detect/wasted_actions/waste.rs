@@ -206,7 +206,7 @@ impl Waste {
         let steps = self.steps.get(&reason).map(Vec::as_slice).unwrap_or_default();
         let named: Vec<String> = steps.iter().take(NAMED).map(u64::to_string).collect();
         let word = if steps.len() == 1 { "step" } else { "steps" };
-        let more = if count > NAMED as u64 { ", …" } else { "" };
+        let more = if steps.len() > NAMED { ", …" } else { "" };
         format!("{count} {} ({word} {}{more})", reason.told(), named.join(", "))
     }
 

@@ -128,12 +128,12 @@ impl<'a> Element<'a> {
                 b"action" => &mut found.action,
                 b"queries" => &mut found.queries,
                 b"input" => &mut found.input,
-                b"output" => &mut found.output,
-                b"result" | b"tool_result" | b"response" | b"observation" => {
-                    // The first of them that says something.
+                b"output" | b"result" | b"tool_result" | b"response" | b"observation" => {
+                    // `output` if it says something, else the first that does.
                     let value = value.raw()?;
                     let is_known = found.output.is_some_and(|known| !says_nothing(known));
-                    found.output = found.output.filter(|_| is_known || says_nothing(value)).or(Some(value));
+                    let is_kept = says_nothing(value) || is_known && key != b"output";
+                    found.output = found.output.filter(|_| is_kept).or(Some(value));
                     return Ok(());
                 }
                 b"error" => &mut found.error,

@@ -68,7 +68,7 @@ impl Goal {
 /// The goals of a run.
 #[derive(Debug)]
 pub(super) struct Goals {
-    min_attempts: u64,
+    pub(super) min_attempts: u64,
     all: Vec<Goal>,
     /// Number of waiting goals.
     waiting: usize,
