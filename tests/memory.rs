@@ -84,9 +84,9 @@ fn open_traces_use_bounded_memory_and_report_it() {
         (50, true, false, 65_000),
         (50, false, false, 43_000),
         (50, true, true, 65_000),
-        (10_000, true, false, 3_850_000),
-        (10_000, false, false, 2_350_000),
-        (10_000, true, true, 4_500_000),
+        (3_000, true, false, 1_200_000),
+        (3_000, false, false, 720_000),
+        (3_000, true, true, 1_400_000),
     ] {
         let made = Made { steps, fails, is_metered };
         let (allocated, reported) = held(made);
@@ -108,7 +108,7 @@ fn open_traces_use_bounded_memory_and_report_it() {
     // White space before the first value is not held. If it were, it would exceed the limit and abort the
     // test.
     ALLOCATOR.set_limit(ALLOCATOR.allocated() + (8 << 20)).unwrap();
-    let blank = std::io::repeat(b'\n').take(64 << 20);
+    let blank = std::io::repeat(b'\n').take(16 << 20);
     let reading = read_stream(blank, &ReadOptions::default(), &mut TraceCollector::default());
     ALLOCATOR.set_limit(usize::MAX).unwrap();
     assert_eq!(reading.errors[0].message(), "the input holds only white space");

@@ -6,6 +6,7 @@
 //! specific formats match.
 
 use std::borrow::Cow;
+use std::slice;
 
 use super::Format;
 use super::document::Document;
@@ -287,9 +288,9 @@ pub(super) struct Asked<'d, 'a> {
 
 impl Asked<'_, '_> {
     fn claiming(&self, is_asked: fn(&Reader) -> bool) -> impl Iterator<Item = Format> {
-        let all = Format::VARIANTS.iter().copied();
-        all.filter(move |format| is_asked(format.reader()))
-            .filter(|format| self.wanted.is_none_or(|wanted| wanted == *format))
+        let asked = self.wanted.as_ref().map_or(Format::VARIANTS, slice::from_ref).iter().copied();
+        asked
+            .filter(move |format| is_asked(format.reader()))
             .filter(|format| format.claims(&self.look, Some(self.document)))
     }
 

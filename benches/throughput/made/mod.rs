@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use crate::drawn::{Call, Event, Speaker, session};
 
 /// The number of KB per format, which is more than a branch predictor remembers.
-const IN_SUM: usize = 2000;
+const IN_SUM: usize = 1000;
 
 /// Returns files of about this many KB in each format, with their names. Sessions of one seed begin alike in
 /// all formats.

@@ -20,6 +20,8 @@ const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "com
 #[rustfmt::skip]
 const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpath", "absolutepath", "targetfile",
     "relativepath", "uri", "url"];
+/// Arguments that say which of its operations a tool is to do: `browser` with `{"action": "snapshot"}`.
+const OPERATIONS: [&str; 2] = ["action", "operation"];
 /// Arguments that hold code.
 const CODE: [&str; 4] = ["code", "jscode", "pythoncode", "sourcecode"];
 /// The line that ends code in a command line that is made of it. No code has it.
@@ -38,8 +40,8 @@ const VALUE: usize = 32;
 /// The endings of these names in any spelling, except those of directories, and the beginning of a patch, to
 /// skip most arguments quickly.
 static NAMES: LazyLock<Hints> = LazyLock::new(|| {
-    const ENDINGS: &str = "ommand cmd Cmd eystrokes cript ine ath ilename ile_name ileName ile-name ile uri Uri url Url \
-        escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin toolAction toolSummary";
+    const ENDINGS: &str = "ommand cmd Cmd ction peration eystrokes cript ine ath ilename ile_name ileName ile-name ile uri \
+        Uri url Url escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin toolAction toolSummary";
     let endings = ENDINGS.split(' ').flat_map(|ending| [ending.to_owned(), ending.to_uppercase()]);
     let mut names: Vec<String> = endings.map(|ending| ending + "\"").collect();
     names.sort();
@@ -105,7 +107,7 @@ impl<'a> Given<'a> {
         let (mut lines, mut targets) =
             ([const { None }; COMMAND_LINES.len()], [const { None }; TARGETS.len()]);
         let (mut asides, mut texts, mut listed, mut patch) = (Vec::new(), Vec::new(), None, None);
-        let mut others = false;
+        let (mut others, mut operation) = (false, None);
         let read = reader.members(|key, value| {
             let spelled = String::from_utf8_lossy(&key);
             let name = folded(&spelled);
@@ -119,6 +121,9 @@ impl<'a> Given<'a> {
                 given.place = value.checked()?.string();
             } else {
                 let value = value.checked()?;
+                if OPERATIONS.contains(&&*name) {
+                    operation = value.string();
+                }
                 if matches!(&*name, "timeout" | "timeoutms") {
                     given.limit = Some(Digest::of_text(&String::from_utf8_lossy(value.bytes())));
                 }
@@ -143,8 +148,8 @@ impl<'a> Given<'a> {
         let is_word = |text: &&Cow<'_, str>| {
             !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         };
-        given.subcommand =
-            lines.first().and_then(Option::as_ref).filter(is_word).map(|word| word.to_lowercase());
+        let command = lines.first().and_then(Option::as_ref);
+        given.subcommand = command.or(operation.as_ref()).filter(is_word).map(|word| word.to_lowercase());
         let about_a_file = targets.iter().any(Option::is_some);
         // If a shell gets a single text, that is the command line, whatever the argument is called.
         let only = texts.pop().filter(|_| texts.is_empty());

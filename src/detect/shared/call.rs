@@ -112,7 +112,10 @@ impl Call {
             return Self { key: digests.arguments.map(same), ..call };
         }
         let (does, program) = match &given.subcommand {
-            Some(subcommand) => (Does::of_tool(subcommand), format!("{} {subcommand}", tool.folded).into()),
+            Some(subcommand) => {
+                let does = Some(Does::of_tool(subcommand)).filter(|does| *does != Does::Run);
+                (does.unwrap_or(tool.does), format!("{} {subcommand}", tool.folded).into())
+            }
             None => (tool.does, Arc::clone(&tool.folded)),
         };
         let target = given.patch.as_deref().and_then(patched_file).or(given.target.as_deref());
