@@ -254,8 +254,8 @@ impl State {
             let number = self.waste.number();
             let milestones_reached = self.tracker.reached();
             let missed = match self.tracker.missed() {
-                Some((first, 0)) => format!(" (not reached: `{first}`)"),
-                Some((first, others)) => format!(" (not reached: `{first}` and {others} more)"),
+                Some((first, 0)) => format!(" (`{first}` not called as expected)"),
+                Some((first, others)) => format!(" (`{first}` and {others} more not called as expected)"),
                 None => String::new(),
             };
             let message = format!(

@@ -66,13 +66,14 @@ impl Stuck {
         }
     }
 
-    /// Returns true if the user has named the file that a call reads since the agent last read it, as a scheduled
-    /// prompt does.
+    /// Returns true if the user has named the file that a call reads, or the script that it runs, since the last such
+    /// call, as a scheduled prompt does.
     fn is_asked_for(&self, key: Digest, attempt: &Attempt) -> bool {
         let call = &attempt.call.call;
-        call.does == Does::Read
-            && self.history.latest(key).is_some_and(|before| self.user.latest > before)
-            && call.target.as_deref().is_some_and(|file| self.user.names(shell::last_part(file)))
+        let read = call.target.as_deref().filter(|_| call.does == Does::Read).map(shell::last_part);
+        let mut files = read.into_iter().chain(call.parts.iter().filter_map(|part| part.script.as_deref()));
+        self.history.latest(key).is_some_and(|before| self.user.latest > before)
+            && files.any(|file| self.user.names(file))
     }
 
     /// Returns the equal calls with equal answers up to this attempt, and whether they are a loop: `min_repeats` with

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use super::does::Does;
 use super::failure_phrases::{KILLED, NO_SESSION};
 use super::phrase_search::Hints;
-use super::{Call, Facts, Failure, PassedOver, Shown, facts, said};
+use super::{Call, Facts, Failure, PassedOver, Shown, facts, said, words};
 use crate::trace::{
     Action, Actor, Actors, Arguments, Digest, DigestMap, DigestSet, Event, Status, Step, UnknownReason,
     first_chars,
@@ -75,9 +75,9 @@ pub(crate) struct Attempts {
     running: VecDeque<Running>,
     /// The keys of the calls that changed something.
     changes: DigestSet,
-    /// The number of the latest action that waits, polls or is left running; by key, that of the latest failed read.
+    /// The number of the latest action that waits, polls or is left running; by key, that of the latest look.
     waited: u64,
-    missed: DigestMap<u64>,
+    looked: DigestMap<u64>,
     /// Excused attempts by key: the latest outcome, how many in succession had it, and the step of the first.
     excused: DigestMap<(Digest, u64, u64)>,
     /// The latest action, if it was not answered, and the form in which messages show it.
@@ -95,8 +95,8 @@ struct Running {
 impl Attempts {
     /// Maximum number of calls left running that are remembered.
     const RUNNING: usize = 8;
-    /// Maximum number of failed reads that are remembered.
-    const MISSED: usize = 16;
+    /// Maximum number of look-ups that are remembered.
+    const LOOKED: usize = 64;
 
     /// Creates an empty record of the attempts of these actors.
     pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
@@ -108,7 +108,7 @@ impl Attempts {
             running: VecDeque::new(),
             changes: DigestSet::default(),
             waited: 0,
-            missed: DigestMap::default(),
+            looked: DigestMap::default(),
             excused: DigestMap::default(),
             unpaired: None,
         }
@@ -157,13 +157,13 @@ impl Attempts {
         if matches!(excuse, Some(Excuse::Polling | Excuse::Waiting)) {
             self.waited = self.actions;
         }
-        let looked = answer.call.key.filter(|_| failed && answer.call.does == Does::Read);
-        if self.missed.len() == Self::MISSED {
-            self.missed.clear();
+        let looked = answer.call.key.filter(|_| answer.call.does == Does::Read);
+        if self.looked.len() == Self::LOOKED {
+            self.looked.clear();
         }
-        let missed = looked.and_then(|key| self.missed.insert(key, self.actions));
-        // A read that failed before a wait may look for something that a background command has yet to create.
-        let excuse = excuse.or(missed.filter(|missed| *missed < self.waited).map(|_| Excuse::Waiting));
+        let looked = looked.and_then(|key| self.looked.insert(key, self.actions));
+        // A look that is repeated after a wait may show what others have done meanwhile.
+        let excuse = excuse.or(looked.filter(|looked| *looked < self.waited).map(|_| Excuse::Waiting));
         let own = Running { step: step.index(), turn: step.turn(), call: Arc::clone(&answer), session: None };
         let Running { step: origin, turn, call, .. } = brought.unwrap_or(own);
         let outcome = answer.outcome;
@@ -215,7 +215,7 @@ impl Attempts {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        (self.changes.len() + self.excused.len() + self.missed.len()) * 2 * size_of::<(Digest, u64)>()
+        (self.changes.len() + self.excused.len() + self.looked.len()) * 2 * size_of::<(Digest, u64)>()
             + self.running.len() * 1_024
     }
 
@@ -268,8 +268,16 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| {
 
 impl AnswerState {
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Self {
+        let waits =
+            |program: &str| words(program).next().is_some_and(|word| matches!(word, "sleep" | "wait"));
+        let is_waiting =
+            action.status != Status::Unknown && call.parts.iter().any(|part| waits(&part.program));
         let Some(answer) = action.observation.present() else {
-            return if action.reason == Some(UnknownReason::Running) { Self::Running } else { Self::Told };
+            return match action.reason {
+                Some(UnknownReason::Running) => Self::Running,
+                _ if is_waiting => Self::Waiting,
+                _ => Self::Told,
+            };
         };
         if action.status == Status::Unknown
             && action.reason != Some(UnknownReason::Unspecified)
@@ -277,7 +285,7 @@ impl AnswerState {
         {
             return Self::Running;
         }
-        if call.is_shell && call.parts.iter().any(|part| &*part.program == "sleep") {
+        if is_waiting {
             return Self::Waiting;
         }
         let bytes = answer.spelling();

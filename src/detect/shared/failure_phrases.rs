@@ -65,7 +65,7 @@ pub(super) static KILLED: Pattern = Pattern::new(
 );
 /// Statements that something is missing, with its name in one of the groups.
 pub(super) static MISSING: Pattern = Pattern::new(
-    r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([A-Za-z_./+-][\w./+-]*): (?:command )?not found|command not found: (\S+)|executable file not found.*"(\S+)""#,
+    r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([A-Za-z_./+-][\w./+-]*): (?:command )?not found|command not found: (\S+)|can't open file '(?:\w:)?[\\/][^']*?([^'\\/]+)'|executable file not found.*"(\S+)""#,
 );
 pub(super) static USAGE: Pattern = Pattern::new(
     r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|^usage:|not recognized|not a valid statement separator|: InvalidEndOfLine$",

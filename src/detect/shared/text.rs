@@ -44,9 +44,9 @@ static NUMBERS: Pattern =
 /// Maximum number of bytes compared at the beginning and at the end of an answer.
 const COMPARED: usize = 2_000;
 
-/// Removes the colour codes of a terminal, including those that lost their escape character: `[31m`.
+/// Removes the codes of a terminal, including colours and modes that lost their escape character: `[31m`, `[?25l`.
 pub(crate) fn without_colours(text: Cow<'_, str>) -> Cow<'_, str> {
-    if !text.contains('\u{1b}') && !text.contains("[0m") {
+    if !text.contains('\u{1b}') && !text.contains("[0m") && !text.contains("[?25") {
         return text;
     }
     let mut parts = text.split('[');
@@ -57,7 +57,8 @@ pub(crate) fn without_colours(text: Cow<'_, str>) -> Cow<'_, str> {
         if is_escaped {
             out.pop();
         }
-        if is_escaped || code.starts_with('m') && code.len() < part.len() {
+        let is_mode = part.starts_with('?') && code.starts_with(['h', 'l']);
+        if is_escaped || is_mode || code.starts_with('m') && code.len() < part.len() {
             out.push_str(code.get(1..).unwrap_or_default());
         } else {
             out.push('[');

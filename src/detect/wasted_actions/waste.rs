@@ -13,7 +13,7 @@ use crate::detect::measures::Measure;
 use crate::detect::rule::Rule;
 use crate::detect::shared::{
     Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, NoCall, Part, Report, ShownLines,
-    UserSays, found_nothing, runs_no_test,
+    UserSays, found_nothing, runs_no_test, shell::last_part,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
@@ -37,6 +37,7 @@ pub(in crate::detect) struct Waste {
     changes: u64,
     /// Number of calls that write and did not fail.
     writes: u64,
+    waits: u64,
     user: UserSays,
     /// The key of the latest attempt with a key, and whether the latest attempt repeats the key before it.
     latest: Option<Digest>,
@@ -46,6 +47,8 @@ pub(in crate::detect) struct Waste {
     failures: DigestSet,
     baseline: Baseline,
     shown: ShownLines,
+    /// The number of writes before each file was last written, by its name.
+    written: DigestMap<u64>,
     /// Whether the last call that was not a mere read was a successful write, with no unsuccessful search since.
     has_written: bool,
     /// The turn of the latest search that found nothing.
@@ -67,6 +70,7 @@ struct Seen {
     changes: u64,
     writes: u64,
     spoken: u64,
+    waits: u64,
     times: u64,
 }
 
@@ -79,6 +83,7 @@ impl Waste {
             actions: 0,
             changes: 0,
             writes: 0,
+            waits: 0,
             user: UserSays::default(),
             latest: None,
             follows: false,
@@ -86,6 +91,7 @@ impl Waste {
             failures: DigestSet::default(),
             baseline: Baseline::default(),
             shown: ShownLines::default(),
+            written: DigestMap::default(),
             failed_in: None,
             has_written: false,
             searched_in: None,
@@ -111,8 +117,14 @@ impl Waste {
         let call = &attempt.call.call;
         let known = call.key.zip(attempt.outcome).map(|(key, outcome)| key.and(outcome));
         let writes = self.writes + u64::from(call.does == Does::Write && attempt.failure().is_none());
-        let now =
-            Seen { turn: attempt.turn, changes: self.changes, writes, spoken: self.user.messages, times: 1 };
+        let now = Seen {
+            turn: attempt.turn,
+            changes: self.changes,
+            writes,
+            spoken: self.user.messages,
+            waits: self.waits,
+            times: 1,
+        };
         let before = known.and_then(|known| self.seen.get(&known).copied());
         let again = before.is_some_and(|before| before.turn != now.turn);
         if let Some(known) = known {
@@ -146,14 +158,18 @@ impl Waste {
         if call.does == Does::Note || before.is_some() && !again {
             return None;
         }
-        match before.filter(|_| again) {
+        let is_rewritten = |before: &Seen| {
+            let file = call.target.as_deref().map(|path| Digest::of_text(&last_part(path).to_lowercase()));
+            file.and_then(|file| self.written.get(&file)).is_some_and(|writes| *writes >= before.writes)
+        };
+        match before.filter(|before| again && !is_rewritten(before)) {
             Some(before)
                 if call.does == Does::Read
                     || before.changes == now.changes
                         && (call.does != Does::Write || before.writes + 1 == now.writes) =>
             {
-                let asked_for = before.spoken != now.spoken;
-                // The user has spoken since, and may have asked for it again.
+                let asked_for = before.spoken != now.spoken || before.waits != now.waits;
+                // The user has spoken since, and may have asked for it again, or a wait may have changed the answer.
                 if asked_for && call.does != Does::Read {
                     return None;
                 }
@@ -270,6 +286,7 @@ impl Fold for Waste {
         let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
         let notes = attempt.as_ref().is_some_and(|attempt| attempt.call.call.does == Does::Note);
         self.actions += u64::from(!notes && !matches!(waits, Some(Excuse::Polling | Excuse::Waiting)));
+        self.waits += u64::from(waits == Some(Excuse::Waiting));
         if let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) {
             let key = attempt.call.call.key;
             self.follows = key.is_some() && std::mem::replace(&mut self.latest, key) == key;
@@ -281,6 +298,7 @@ impl Fold for Waste {
             self.writes += u64::from(writes);
             for file in attempt.call.call.parts.iter().filter_map(|part| part.file.as_deref()) {
                 self.shown.changed(file);
+                self.written.extend(writes.then(|| (Digest::of_text(file), self.writes - 1)));
             }
             if attempt.call.call.does != Does::Read {
                 self.has_written = writes;

@@ -76,8 +76,9 @@ pub(super) struct Goals {
     by_key: DigestMap<Vec<usize>>,
     /// The names of the files that were changed.
     changed: DigestSet,
-    /// The keys of look-ups that were answered.
+    /// The keys of look-ups that were answered, and of other calls that succeeded, except in a shell.
     looked_up: DigestSet,
+    done: DigestSet,
     /// The step of the latest new look-up.
     new_look: Option<u64>,
     /// The step of the latest hand-over to a human, and that of the latest new look-up before it.
@@ -112,6 +113,7 @@ impl Goals {
             by_key: DigestMap::default(),
             changed: DigestSet::default(),
             looked_up: DigestSet::default(),
+            done: DigestSet::default(),
             new_look: None,
             handed_over: None,
             spoke: None,
@@ -189,6 +191,7 @@ impl Goals {
     pub(super) fn success(&mut self, attempt: &Attempt, action: &Action<'_>, known: bool) {
         let call = &attempt.call.call;
         self.changed.extend(call.parts.iter().filter_map(|part| part.file.as_deref().map(Digest::of_text)));
+        self.done.extend(call.key.filter(|_| !call.is_shell));
         if self.waiting == 0 {
             return;
         }
@@ -253,6 +256,10 @@ impl Goals {
 
     pub(super) fn failure(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) {
         let call = &attempt.call.call;
+        // What was done once need not be done again.
+        if call.key.is_some_and(|key| self.done.contains(&key)) {
+            return;
+        }
         let mine: BTreeSet<String> = match &told.file {
             Some(file) => BTreeSet::from([file.clone()]),
             None if is_install(told) => installed(&call.text),
@@ -375,7 +382,7 @@ impl Goals {
     }
 
     pub(super) fn memory(&self) -> usize {
-        let digests = self.looked_up.len() + self.changed.len();
+        let digests = self.looked_up.len() + self.done.len() + self.changed.len();
         self.all.len() * 1_024 + digests * 2 * size_of::<Digest>() + self.tail.len() * 8
     }
 }
