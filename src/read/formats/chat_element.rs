@@ -58,13 +58,7 @@ impl<'a> Element<'a> {
                     found.kind = kind;
                     return Ok(());
                 }
-                b"role" => {
-                    let role = wire::text(value)?.map(|role| role.to_str());
-                    // The messages of a pi session, kept without it.
-                    found.role =
-                        if role.as_deref() == Some("toolResult") { Some("tool".into()) } else { role };
-                    return Ok(());
-                }
+                b"role" => return wire::text(value).map(|role| found.role = role.map(plain_role)),
                 b"content" => {
                     let body = Body::read(value, found.role.as_deref())?;
                     (found.content, found.has_body) = (Some(body), true);
@@ -277,6 +271,11 @@ impl<'a> Element<'a> {
         }
         self.extra.returncode.and_then(is_failure_code).map(Outcome::exit_code)
     }
+}
+
+/// Returns a role. Results in messages of pi have one of their own.
+fn plain_role(role: Text<'_>) -> Cow<'_, str> {
+    if role == *"toolResult" { "tool".into() } else { role.to_str() }
 }
 
 /// The possible kinds of an element, before it is read.

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pi_branches::{abandoned, is_by_openclaw};
+use super::pi_branches::{abandoned, delivered, is_by_openclaw};
 use super::prelude::*;
 use crate::read::call_outcome::stops_session;
-use crate::trace::{Digest, DigestSet};
+use crate::trace::DigestSet;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[
@@ -306,8 +306,7 @@ impl<'a> Branch<'a> {
 
     fn response(&mut self, message: &Members<'a>) {
         let text = message.message("content");
-        let digest = |text: &str| Digest::of_text(common::trim(text));
-        let said = text.as_ref().map(|text| digest(&text.text().to_str()));
+        let said = text.as_ref().map(|text| delivered(&text.text().to_str()));
         if is_by_openclaw(message) {
             if said.is_some_and(|said| self.said.contains(&said)) {
                 return self.run.pass_over("repeated copies of messages", 1);
@@ -328,7 +327,7 @@ impl<'a> Branch<'a> {
             if name.as_ref().is_some_and(|name| name.contains("message")) {
                 let arguments = arguments.map(Members::from).unwrap_or_default();
                 let texts = arguments.iter().filter_map(|(_, value)| value.string());
-                self.said.extend(texts.map(|text| digest(&text)));
+                self.said.extend(texts.map(|text| delivered(&text)));
             }
             self.run.call(id, name, arguments);
         }

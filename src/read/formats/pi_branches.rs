@@ -1,13 +1,23 @@
-//! Finds the abandoned branches of a pi session.
+//! Finds the abandoned branches of a pi session, and the texts that OpenClaw copied.
 
 use std::collections::BTreeMap;
 
 use super::prelude::*;
+use crate::trace::Digest;
 
 /// Returns true if OpenClaw wrote a message itself: a notice, or a copy of a text that it delivered. The copy may
 /// be outside the branch with the text, so it does not show which branch was continued.
 pub(super) fn is_by_openclaw(message: &Members<'_>) -> bool {
     matches!(message.name("model").as_deref(), Some("delivery-mirror" | "gateway-injected"))
+}
+
+/// Returns a digest of the part of a text that OpenClaw delivers: without thoughts and without a mark such as
+/// `[[reply_to_current]]`.
+pub(super) fn delivered(text: &str) -> Digest {
+    let text = text.rsplit_once("<final>").map_or(text, |(_, answer)| answer);
+    let text = text.split("</final>").next().unwrap_or(text).trim_start();
+    let unmarked = text.strip_prefix("[[").and_then(|rest| rest.split_once("]]"));
+    Digest::of_text(unmarked.map_or(text, |(_, rest)| rest).trim())
 }
 
 /// Returns, for each line, the index of the first line of its abandoned branch, or `None` if the line is in
