@@ -120,7 +120,8 @@ pub(super) fn broken_off(text: Text<'_>) -> Option<Outcome> {
 
 /// Returns the outcome of a command that runs in the background, if the text says so.
 pub(super) fn in_background(text: Text<'_>) -> Option<Outcome> {
-    let is_running = text.starts_with("Command running in background with ID: ");
+    let starts = ["Command running in background with ID: ", "Command is still running in "];
+    let is_running = starts.iter().any(|start| text.starts_with(start));
     is_running.then_some(Outcome::unknown(UnknownReason::Running, Provenance::Text))
 }
 

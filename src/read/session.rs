@@ -34,7 +34,11 @@ pub(super) struct SessionReader {
 pub(super) fn read_document(reader: &SessionReader, document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut session = (reader.open)(PhantomData);
     let list = match document {
-        Document::Object(object) => object.list(reader.list),
+        Document::Object(object) if object.is(reader.list, Kind::List) => object.list(reader.list),
+        Document::Object(object) => {
+            session.add(object, runs);
+            Vec::new()
+        }
         document => document.items().to_vec(),
     };
     for line in list.into_iter().filter(|line| line.kind() == Kind::Object) {

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::call_outcome::Outcome;
+use super::call_outcome::{Outcome, broken_off, in_background, never_ran};
 use super::common;
 use super::formats::mini_swe_agent;
 use super::text_grammars::{self, Result, Written, results};
@@ -237,7 +237,8 @@ fn named(text: &Text<'_>) -> Option<String> {
     Some(text.into_owned())
 }
 
-fn answer_of<'a>(text: &str) -> Answer<'a> {
+/// Returns the answer of a call, with the outcome that its text reports.
+pub(super) fn answer_of<'a>(text: &str) -> Answer<'a> {
     outcome(text).answer(Content::Present(text.to_owned().into()))
 }
 
@@ -296,9 +297,9 @@ const FAILURES: [&str; 12] = [
 /// Infers the outcome of a call from the text of its answer.
 fn outcome(text: &str) -> Outcome {
     let start = text.trim_start();
-    if let Some(outcome) =
-        super::call_outcome::never_ran(start.into()).or_else(|| super::call_outcome::broken_off(text.into()))
-    {
+    let early =
+        never_ran(start.into()).or_else(|| broken_off(text.into())).or_else(|| in_background(start.into()));
+    if let Some(outcome) = early {
         return outcome;
     }
     if start.starts_with("The user denied this operation") {

@@ -144,11 +144,8 @@ pub(super) fn object(text: &str) -> Vec<Written> {
     let has_input =
         ["action_input", "input", "arguments", "args", "parameters"].map(|key| object.contains_key(key));
     let is_named = ["action", "tool_name"].iter().any(|key| object.contains_key(*key));
-    let call = match inner {
-        None if has_input.contains(&true) && is_named => Written::of_object(&object),
-        None => None,
-        Some(inner) => Written::of_object(inner),
-    };
+    let is_call = inner.is_some() || has_input.contains(&true) && is_named;
+    let call = is_call.then(|| Written::of_object(inner.unwrap_or(&object))).flatten();
     call.into_iter().filter(|call| is_name(&call.name)).collect()
 }
 
@@ -373,7 +370,7 @@ pub(super) fn results(text: &str) -> Vec<Result<'_>> {
 const MOST_OF_A_HEAD: usize = 4096;
 
 /// `[tool for 'argument'] Result:` and the text up to the next such head or to `<environment_details>`.
-fn bracketed(text: &str) -> Vec<Result<'_>> {
+pub(super) fn bracketed(text: &str) -> Vec<Result<'_>> {
     let head = |text: &str| {
         let (name, rest) = text.strip_prefix('[')?.split_once([' ', ']'])?;
         let is_head = is_name(name) && (rest.starts_with("for ") || rest.starts_with(" Result:"));

@@ -95,6 +95,9 @@ impl<'a> Sessions<'a> {
         if kind.is_some() {
             self.current.clone_from(&session);
         }
+        if let Some(model) = update.object("_meta").name("modelId") {
+            self.runs.run(session.clone()).model(Some(model));
+        }
         match (message.name("method").as_deref(), kind.as_deref()) {
             (_, Some("agent_message_chunk")) => self.chunk(session, Actor::Agent, &update),
             (_, Some("user_message_chunk")) => self.chunk(session, Actor::User, &update),

@@ -5,7 +5,7 @@ use super::chat_content::Body;
 use super::chat_items::Item;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
-use crate::read::call_outcome::{broken_off, never_ran};
+use crate::read::call_outcome::{broken_off, in_background, never_ran};
 
 #[derive(Debug, Default)]
 pub(super) struct Element<'a> {
@@ -58,7 +58,7 @@ impl<'a> Element<'a> {
                     found.kind = kind;
                     return Ok(());
                 }
-                b"role" => return wire::text(value).map(|role| found.role = role.map(|role| role.to_str())),
+                b"role" => return wire::text(value).map(|role| found.role = role.map(plain_role)),
                 b"content" => {
                     let body = Body::read(value, found.role.as_deref())?;
                     (found.content, found.has_body) = (Some(body), true);
@@ -106,7 +106,7 @@ impl<'a> Element<'a> {
                 }
                 b"id" => return wire::ident(value).map(|id| found.id = id),
                 b"call_id" | b"callId" => return wire::ident(value).map(|id| found.call_id = id),
-                b"tool_call_id" => return wire::ident(value).map(|id| found.answers = id),
+                b"tool_call_id" | b"toolCallId" => return wire::ident(value).map(|id| found.answers = id),
                 b"tool_responses" => {
                     found.tool_responses.clear();
                     wire::list(value, |response| {
@@ -233,8 +233,8 @@ impl<'a> Element<'a> {
         if let Some(outcome) = self.flag() {
             return Some(outcome);
         }
-        if text.starts_with("Command running in background with ID: ") {
-            return Some(Outcome::unknown(UnknownReason::Running, Provenance::Text));
+        if let Some(outcome) = in_background(text) {
+            return Some(outcome);
         }
         if text.starts_with("<tool_use_error>") {
             return Some(Outcome::error(Provenance::Text));
@@ -271,6 +271,11 @@ impl<'a> Element<'a> {
         }
         self.extra.returncode.and_then(is_failure_code).map(Outcome::exit_code)
     }
+}
+
+/// Returns a role. Results in messages of pi have one of their own.
+fn plain_role(role: Text<'_>) -> Cow<'_, str> {
+    if role == *"toolResult" { "tool".into() } else { role.to_str() }
 }
 
 /// The possible kinds of an element, before it is read.

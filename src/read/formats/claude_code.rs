@@ -1,7 +1,9 @@
-//! Claude Code sessions: one event per line. Only user and assistant events become steps.
+//! Claude Code sessions: one event per line. User and assistant events become steps, and so does text that the user
+//! typed while the agent worked. The result alone is a run as well: `claude -p --output-format json` prints nothing else.
 
 use super::chat_content::Block;
 use super::claude_code_line::{Line, SYNTHETIC, read_line};
+use super::claude_code_queue::{Queue, is_of_harness};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
 
@@ -16,6 +18,11 @@ pub(super) const FORMAT: Definition = Definition {
             ]),
         ])),
         Shape::Object(Holds("loglines", &TURN)),
+        Shape::Each(All(&[
+            Says("type", &["result"]),
+            Is(Kind::String, &["subtype", "session_id"]),
+            Is(Kind::Bool, &["is_error"]),
+        ])),
     ],
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "loglines" }),
 };
@@ -31,6 +38,8 @@ struct Sessions<'a> {
     open: Ordered<Key<'a>, Session<'a>>,
     /// The session of the previous line.
     last: Option<Cow<'a, str>>,
+    /// The session of the last line that starts one in printed output, and its model.
+    init: Option<(Option<Cow<'a, str>>, Cow<'a, str>)>,
     /// The part of each line of a sub-agent, by line id.
     parts: TextMap<Cow<'a, str>, Cow<'a, str>>,
 }
@@ -55,24 +64,38 @@ impl<'a> session::Session<'a> for Sessions<'a> {
 impl<'a> Sessions<'a> {
     /// Reads the result of a run: how it ended, and a failure that no other line states. `None` if it ends no run.
     fn ended(&mut self, read: &Line<'a>, line: &Members<'a>) -> Option<()> {
-        let session = read.session.clone().or_else(|| self.last.clone());
-        let session = self.open.known(&(session, None))?;
         let how = line.name("subtype")?;
-        if how != "success" {
-            session.run.metadata.termination = Some(how.into_owned());
+        let key = (read.session.clone().or_else(|| self.last.clone()), None);
+        let is_first = self.open.known(&key).is_none();
+        let is_begun = || self.init.as_ref().is_some_and(|(session, _)| *session == key.0);
+        if is_first && !is_begun() && self.open.first_mut().is_some() {
+            return None;
         }
-        if line.flag("is_error") == Some(true) && !session.has_failed {
-            let turn = session.next_turn();
+        let session = self.session(key);
+        let (has_failed, is_success) = (line.flag("is_error") == Some(true), how == "success");
+        if is_first || !is_success {
+            let reason = line.name("stop_reason").filter(|_| is_success).unwrap_or(how);
+            session.run.metadata.termination = Some(reason.into_owned());
+        }
+        if is_first || has_failed && !session.has_failed {
+            let actor = if has_failed { Actor::Environment } else { Actor::Agent };
             if let Some(text) = line.message("result").or_else(|| line.message("errors")) {
-                session.run.steps.message_at(Actor::Environment, turn, text, read.time);
+                session.run.steps.message_at(actor, session.next_turn(), text, read.time);
             }
         }
         Some(())
     }
 
+    /// Returns a session, which may begin with this line.
+    fn session(&mut self, key: Key<'a>) -> &mut Session<'a> {
+        let init = self.init.as_ref().filter(|(session, _)| key.1.is_none() && *session == key.0);
+        let model = init.map(|(_, model)| model.clone());
+        self.open.get(key, |key| Session { model, ..Session::new(key) })
+    }
+
     fn line(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
         let Some(is_assistant) = line.is_assistant.filter(|_| line.has_message) else {
-            return runs.pass_over(line.reason_of_kind(), 1);
+            return self.other(line, runs);
         };
         let session = line.session.take().or_else(|| self.last.take());
         self.last.clone_from(&session);
@@ -87,7 +110,7 @@ impl<'a> Sessions<'a> {
             return runs
                 .pass_over("lines of a copy of the session, made for a summary or a side question", 1);
         }
-        let session = self.open.get((session, part), Session::new);
+        let session = self.session((session, part));
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
             return runs.pass_over("repeated lines", 1);
         }
@@ -96,6 +119,21 @@ impl<'a> Sessions<'a> {
         }
         session.has_failed = line.model.as_deref() == Some(SYNTHETIC);
         if is_assistant { session.assistant(line) } else { session.user(line) }
+    }
+
+    /// Reads a line without a message: the start of printed output, or a change of the queue.
+    fn other(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
+        let session = line.session.take().or_else(|| self.last.clone());
+        if let Some(model) = line.model.take() {
+            self.init = Some((session, model));
+        } else if let Some(known) = self.open.known(&(session, None))
+            && let Some(operation) = line.queue.take()
+            && let Some(text) = known.queue.change(&operation, line.text.take())
+        {
+            line.text = Some(text);
+            return known.user(line);
+        }
+        runs.pass_over(line.reason_of_kind(), 1);
     }
 
     /// Returns the part of the session to which a sub-agent's line belongs: the id of the agent, or else the part of
@@ -115,6 +153,9 @@ struct Session<'a> {
     run: Recording<'a>,
     /// The sub-agent.
     part: Option<String>,
+    /// The model at the start of printed output, for a run whose responses name none.
+    model: Option<Cow<'a, str>>,
+    queue: Queue<'a>,
     /// True if the last line is a failure of the harness.
     has_failed: bool,
     uuids: TextSet<Cow<'a, str>>,
@@ -139,9 +180,6 @@ const LOCAL: [&str; 2] = [
     "<local-command-",
     "Caveat: The messages below were generated by the user while running local commands.",
 ];
-
-/// Prefixes of texts that the harness writes in the user's name.
-const OF_HARNESS: [&str; 2] = ["<task-notification>", "<bash-stdout>"];
 
 impl<'a> Session<'a> {
     fn new((session, part): &Key<'a>) -> Self {
@@ -169,8 +207,10 @@ impl<'a> Session<'a> {
         let turn = self.next_turn();
         let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
         if let Some(text) = line.text.filter(|text| !is_local(text.text())) {
-            let is_of_harness = |start: &&str| text.text().starts_with(start);
-            let actor = if OF_HARNESS.iter().any(is_of_harness) { Actor::Environment } else { line.writer };
+            if self.queue.has_sent(&text, line.queue.is_some()) {
+                return self.run.pass_over("repeated messages", 1);
+            }
+            let actor = if is_of_harness(&text) { Actor::Environment } else { line.writer };
             self.run.steps.message_at(actor, turn, text, line.time);
         }
         for block in line.blocks.into_iter().filter(|block| !block.is_call) {
@@ -278,6 +318,7 @@ impl<'a> Session<'a> {
             return runs.pass_over("sub-agents that have a file of their own", 1);
         }
         self.settle(u64::MAX);
+        self.run.model(self.model);
         self.run.give(runs);
     }
 }

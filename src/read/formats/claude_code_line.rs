@@ -21,6 +21,8 @@ pub(super) struct Line<'a> {
     pub(super) is_skipped: bool,
     /// Who wrote a user message, as far as the line says: the user or the harness.
     pub(super) writer: Actor,
+    /// The operation on the queue, or `queued_command` for a text from the queue.
+    pub(super) queue: Option<Cow<'a, str>>,
     pub(super) time: Option<u64>,
     pub(super) message_id: Option<Cow<'a, str>>,
     pub(super) model: Option<Cow<'a, str>>,
@@ -82,10 +84,30 @@ pub(super) fn read_line<'a>(members: &Members<'a>) -> Line<'a> {
     let mut line = read_outer(members);
     let is_progress = line.kind.as_deref() == Some("progress");
     let inner = if is_progress { progress_of_agent(&members.object("data"), &mut line) } else { None };
-    if line.is_of_cursor() {
-        call_of_cursor(members, &mut line);
+    match line.kind.as_deref() {
+        Some("tool_call") => call_of_cursor(members, &mut line),
+        Some("system") => line.model = members.name("model"),
+        Some("queue-operation") => {
+            line.queue = members.name("operation");
+            line.text = members.message("content");
+        }
+        Some("attachment") => queued_command(&members.object("attachment"), &mut line),
+        _ => {}
     }
     inner.unwrap_or(line)
+}
+
+/// Reads a text that the user or the harness queued while the agent worked.
+fn queued_command<'a>(attached: &Members<'a>, line: &mut Line<'a>) {
+    line.queue = attached.name("type").filter(|kind| kind == "queued_command");
+    if line.queue.is_some() {
+        (line.has_message, line.is_assistant) = (true, Some(false));
+        line.text = attached.message("prompt");
+        let by_harness = attached.name("commandMode").as_deref() == Some("task-notification");
+        if by_harness || attached.flag("isMeta") == Some(true) {
+            line.writer = Actor::Environment;
+        }
+    }
 }
 
 /// Reads a call of Cursor's CLI, `{"shellToolCall": {"args": …, "result": …}}`. The call has a line for its
@@ -146,6 +168,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         parent: ident(members, "parentUuid"),
         is_sidechain: caller.is_some() || members.flag("isSidechain") == Some(true),
         agent: caller.or_else(|| ident(members, "agentId")),
+        queue: None,
         writer: if by_harness { Actor::Environment } else { Actor::User },
         is_skipped: !is_failure && (is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true))),
         time: members.time("timestamp"),

@@ -2,6 +2,7 @@
 //! message; its result is in the next request.
 
 use super::prelude::*;
+use crate::read::{text_calls, text_grammars};
 
 pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(MESSAGE)], reader: Reader::Document(read) };
@@ -52,7 +53,10 @@ impl<'a> Task<'a> {
         // Cline marks a command that needs approval.
         let text = text.strip_suffix("REQ_APP").filter(|_| kind == "command").unwrap_or(text);
         let json = members(Some(text).filter(|text| text.starts_with('{')).and_then(json));
-        let is_call = matches!(&*kind, "tool" | "command" | "use_mcp_server" | "browser_action");
+        let is_call = matches!(
+            &*kind,
+            "tool" | "command" | "use_mcp_server" | "browser_action" | "load_mcp_documentation"
+        );
         // A call that was approved may be shown again, which is not a second call.
         let asked = self.asked.take();
         if is_call {
@@ -112,7 +116,6 @@ impl<'a> Task<'a> {
             | "mcp_server_request_started"
             | "deleted_api_reqs"
             | "condense_context"
-            | "load_mcp_documentation"
             | "info"
             | "user_feedback_diff" => {}
             _ => return self.run.pass_over("messages of other types", 1),
@@ -132,6 +135,7 @@ impl<'a> Task<'a> {
         let is_search =
             name.as_ref().is_some_and(|tool| SEARCHES.iter().any(|search| tool.starts_with(search)));
         let arguments = match json.whole() {
+            None if text.is_empty() => Content::Absent,
             None => Content::Present(common::sole_text(kind, text)),
             Some(_) if kind == "use_mcp_server" => json.arguments("arguments"),
             Some(object) if is_search => common::arguments_without(object, |key| key == b"content"),
@@ -144,49 +148,23 @@ impl<'a> Task<'a> {
 
     /// Answers the open calls with the results in a request, or else with their output.
     fn results(&mut self, request: &str) {
-        let results = results(request);
+        let results = text_grammars::bracketed(request.trim_start());
         let is_each = results.len() == self.open.len();
+        let texts: Vec<_> = results.iter().map(|result| result.text).collect();
+        let whole = text_calls::answer_of(&texts.join("\n"));
         let last = self.open.len().saturating_sub(1);
         for (at, (call, printed)) in std::mem::take(&mut self.open).into_iter().enumerate() {
-            let result = if is_each { results.get(at).copied() } else { None };
-            // Results that do not match the calls one to one go to the last call.
-            let result = result.or((at == last && !results.is_empty()).then_some(request));
-            match result {
-                Some(result) => {
-                    self.run.answer_call(call, Some(result.to_owned().into()), outcome(result));
+            let answer = match texts.get(at) {
+                Some(text) if is_each => text_calls::answer_of(text),
+                // Results that do not match the calls one to one go to the last call.
+                _ if at == last && !texts.is_empty() => whole.clone(),
+                _ if !printed.is_empty() => {
+                    Outcome::UNMARKED.answer(Content::Present(printed.join("\n").into()))
                 }
-                None if !printed.is_empty() => {
-                    let printed = printed.join("\n");
-                    self.run.answer_call(call, Some(printed.into()), Outcome::UNMARKED);
-                }
-                None if results.is_empty() => {}
-                None => self.run.answer_in_part(call, outcome(request)),
-            }
+                _ if texts.is_empty() => continue,
+                _ => Answer { observation: Content::NotRecorded, ..whole.clone() },
+            };
+            self.run.answer_to(Some(call), answer);
         }
-    }
-}
-
-/// Returns the results in the text of a request: each begins with a line such as
-/// `[read_file for 'a'] Result:`.
-fn results(request: &str) -> Vec<&str> {
-    let begins = |line: &str| line.starts_with('[') && line.contains("] Result:");
-    let (mut at, mut starts) = (0, Vec::new());
-    for line in request.split_inclusive('\n') {
-        if begins(line) {
-            starts.push(at);
-        }
-        at += line.len();
-    }
-    let ends = starts.iter().copied().skip(1).chain([request.len()]);
-    starts.iter().zip(ends).filter_map(|(start, end)| request.get(*start..end)).collect()
-}
-
-fn outcome(request: &str) -> Outcome {
-    const FAILED: [&str; 3] =
-        ["The tool execution failed with the following error:", "<error>", "Result:\n\nError"];
-    if request.contains("The user denied this operation") {
-        Outcome::unknown(UnknownReason::Refused, Provenance::Text)
-    } else {
-        Outcome::by_text(FAILED.iter().any(|text| request.contains(text)))
     }
 }

@@ -89,9 +89,8 @@ impl<'a> Open<'a> {
         agent.time(line.time("timestamp"));
         match &*kind {
             "user.message" => {
-                let is_notice = data.name("source").as_deref() == Some("system");
-                let actor = if is_notice { Actor::Environment } else { Actor::User };
-                agent.say(actor, data.message("content"));
+                let is_users = data.name("source").is_none_or(|source| source == "user");
+                agent.say(if is_users { Actor::User } else { Actor::Environment }, data.message("content"));
             }
             "system.message" => agent.say(Actor::System, data.message("content")),
             "assistant.message" => {

@@ -31,6 +31,7 @@ pub(super) mod chat_messages;
 pub(super) mod chat_records;
 pub(super) mod claude_code;
 pub(super) mod claude_code_line;
+mod claude_code_queue;
 pub(super) mod claude_managed;
 pub(super) mod cline_ui;
 mod codex_events;

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pi_branches::{abandoned, is_by_openclaw};
+use super::pi_branches::{abandoned, delivered, is_by_openclaw};
 use super::prelude::*;
 use crate::read::call_outcome::stops_session;
+use crate::trace::DigestSet;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[
@@ -127,10 +128,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let has_branches = abandoned.iter().any(Option::is_some);
     let kept = lines.iter().zip(&abandoned).filter(|(_, root)| has_branches && root.is_none());
     let kept: BTreeSet<_> = kept.map(|(line, _)| key(line)).collect();
-    let is_copy = |line: &Members<'_>| {
-        is_by_openclaw(&line.object("message"))
-            || line.object("message").has("timestamp") && kept.contains(&key(line))
-    };
+    let is_copy = |line: &Members<'_>| line.object("message").has("timestamp") && kept.contains(&key(line));
     let (copies, placed): (Vec<_>, Vec<_>) =
         lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
     main.run.pass_over("repeated copies of messages", copies.len() as u64);
@@ -206,13 +204,15 @@ struct Branch<'a> {
     /// For each id, the number of calls that another kind of line may repeat.
     called: BTreeMap<Cow<'a, str>, u64>,
     answered: BTreeMap<Cow<'a, str>, u64>,
+    /// The texts of the agent, and those that it sent by a tool.
+    said: DigestSet,
 }
 
 impl<'a> Branch<'a> {
     fn new(id: Option<String>, parent: Option<String>) -> Self {
         let mut run = Recording::of_agent("pi");
         (run.metadata.id, run.metadata.parent) = (id, parent);
-        Self { run, called: BTreeMap::new(), answered: BTreeMap::new() }
+        Self { run, called: BTreeMap::new(), answered: BTreeMap::new(), said: DigestSet::default() }
     }
 
     /// Reads a line. Of the events that repeat messages, only those of type `whole` count.
@@ -305,18 +305,31 @@ impl<'a> Branch<'a> {
     }
 
     fn response(&mut self, message: &Members<'a>) {
-        if !is_by_openclaw(message) {
+        let text = message.message("content");
+        let said = text.as_ref().map(|text| delivered(&text.text().to_str()));
+        if is_by_openclaw(message) {
+            if said.is_some_and(|said| self.said.contains(&said)) {
+                return self.run.pass_over("repeated copies of messages", 1);
+            }
+        } else {
             self.run.model(message.name("model"));
             self.run.metadata.termination = message.name("stopReason").map(Cow::into_owned);
+            self.said.extend(said);
         }
-        self.run.say(Actor::Agent, message.message("content"));
+        self.run.say(Actor::Agent, text);
         self.run.spent(message.get("usage").and_then(usage));
         for call in calls(message) {
             let id = call.name("id");
             if let Some(id) = &id {
                 *self.called.entry(id.clone()).or_default() += 1;
             }
-            self.run.call(id, call.name("name"), call.first(&["arguments", "input"]));
+            let (name, arguments) = (call.name("name"), call.first(&["arguments", "input"]));
+            if name.as_ref().is_some_and(|name| name.contains("message")) {
+                let arguments = arguments.map(Members::from).unwrap_or_default();
+                let texts = arguments.iter().filter_map(|(_, value)| value.string());
+                self.said.extend(texts.map(|text| delivered(&text)));
+            }
+            self.run.call(id, name, arguments);
         }
         self.run.say(Actor::Environment, message.message("errorMessage"));
         self.run.turn(None);
