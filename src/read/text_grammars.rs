@@ -240,6 +240,16 @@ fn plain(action: &str) -> Option<Written> {
     if let Ok(Value::Object(object)) = serde_json::from_str(action) {
         return Written::of_object(&object);
     }
+    // `tool: name`, and a line `parameters: {…}`.
+    let labelled = || {
+        let (tool, parameters) = action.split_once('\n')?;
+        let (name, input) = (tool.split_once(':')?, trim(parameters).split_once(':')?);
+        let is_call = matches!(name.0, "tool" | "action") && matches!(input.0, "parameters" | "arguments");
+        is_call.then(|| Written::new(name.1, unfenced(input.1)))
+    };
+    if let Some(call) = labelled() {
+        return Some(call);
+    }
     let (name, rest) = action.split_at(action.find(|mark| !is_of_name(mark)).unwrap_or(action.len()));
     let inner = [('[', ']'), ('(', ')')]
         .into_iter()
@@ -362,11 +372,18 @@ pub(super) fn results(text: &str) -> Vec<Result<'_>> {
         let rest = rest.trim_start_matches(|mark: char| mark.is_ascii_digit()).strip_prefix(':')?;
         Some(Result { name: None, text: trim(rest) })
     };
+    // A harness may send its whole prompt again, with the observations so far.
+    let repeated = || {
+        let (number, last) = text.rsplit_once("[Observation ")?.1.split_once(": '")?;
+        let (answer, _) = last.split_once("', Action ")?;
+        let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+        is_number.then_some(Result { name: None, text: trim(answer) })
+    };
     let marked = BEFORE.iter().find_map(|(mark, is_kept)| {
         let rest = text.strip_prefix(mark)?;
         Some(Result { name: None, text: if *is_kept { text } else { rest.trim_start_matches([' ', '\n']) } })
     });
-    marked.or_else(numbered).into_iter().collect()
+    marked.or_else(numbered).or_else(repeated).into_iter().collect()
 }
 
 /// The maximum length, in characters, of the head that names the call of an answer. It may contain a command.
