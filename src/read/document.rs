@@ -95,7 +95,8 @@ impl<'a> Parsed<'a> {
                 (false, _) => no_json += 1,
             }
         }
-        if objects.is_empty() && !lists.is_empty() {
+        if lists.first().is_some_and(|list| is_metadata(&objects, *list)) {
+            no_object += objects.len() as u64;
             return Parsed { document: Document::List(lists), value: None, no_json, no_object };
         }
         no_object += lists.len() as u64;
@@ -123,6 +124,16 @@ impl<'a> Parsed<'a> {
     pub(super) fn as_line(&self) -> Option<Self> {
         let line = self.value.filter(|value| value.kind() == Kind::Object)?;
         Some(Self::whole(Document::Lines(vec![line]), None))
+    }
+}
+
+/// Returns true if there are no objects before lines that are lists, or only one without a list.
+fn is_metadata(objects: &[Raw<'_>], list: Raw<'_>) -> bool {
+    let is_list = |value: Raw<'_>| value.kind() == Kind::List;
+    match objects {
+        [] => true,
+        [one] => one.offset() < list.offset() && !Members::from(*one).iter().any(|(_, value)| is_list(value)),
+        _ => false,
     }
 }
 

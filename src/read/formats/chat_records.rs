@@ -9,6 +9,7 @@ use super::chat_messages::Conversation;
 use super::prelude::*;
 use crate::read::text_calls;
 use crate::read::text_grammars::{self, Written};
+use crate::read::whole_input;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Document(
@@ -79,8 +80,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             converse(items, &Members::default(), Metadata::default(), runs)
         }
         Document::List(items) => {
-            for item in items {
-                if let Some((list, around)) = record(*item) {
+            for item in whole_input::latest(items, runs) {
+                if let Some((list, around)) = record(item) {
                     converse(&list.items().unwrap_or_default(), &around, metadata(&around), runs)?;
                 } else {
                     runs.pass_over("items without messages", 1);
