@@ -95,7 +95,14 @@ impl<'a> Parsed<'a> {
                 (false, _) => no_json += 1,
             }
         }
-        if lists.first().is_some_and(|list| is_metadata(&objects, *list)) {
+        // A line of metadata may come before lines that are lists.
+        let is_before = |line: &Raw<'_>| lists.first().is_some_and(|list| line.offset() < list.offset());
+        let has_no_list =
+            |line: &Raw<'_>| Members::from(*line).iter().all(|(_, value)| value.kind() != Kind::List);
+        if !lists.is_empty()
+            && objects.len() < 2
+            && objects.iter().all(|line| is_before(line) && has_no_list(line))
+        {
             no_object += objects.len() as u64;
             return Parsed { document: Document::List(lists), value: None, no_json, no_object };
         }
@@ -124,16 +131,6 @@ impl<'a> Parsed<'a> {
     pub(super) fn as_line(&self) -> Option<Self> {
         let line = self.value.filter(|value| value.kind() == Kind::Object)?;
         Some(Self::whole(Document::Lines(vec![line]), None))
-    }
-}
-
-/// Returns true if there are no objects before lines that are lists, or only one without a list.
-fn is_metadata(objects: &[Raw<'_>], list: Raw<'_>) -> bool {
-    let is_list = |value: Raw<'_>| value.kind() == Kind::List;
-    match objects {
-        [] => true,
-        [one] => one.offset() < list.offset() && !Members::from(*one).iter().any(|(_, value)| is_list(value)),
-        _ => false,
     }
 }
 

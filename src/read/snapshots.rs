@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::members::Members;
 use crate::json::{Kind, Raw};
 
 /// Returns the places of the items whose conversation a later item begins with and continues.
@@ -24,27 +25,21 @@ pub(super) fn continued(items: &[Raw<'_>]) -> BTreeSet<usize> {
     found
 }
 
-/// Returns the messages of an item, up to the closing bracket: the item itself, or its longest list of objects. Lists
-/// of objects with a role come first.
-fn conversation<'a>(item: Raw<'a>) -> Option<&'a [u8]> {
-    let mut longest = None;
-    let mut add = |list: Raw<'a>| {
-        let first = list.first_items(1).first().copied().filter(|first| first.kind() == Kind::Object);
-        let list = first.map(|first| (first.member("role").is_some(), list.bytes().len(), list.bytes()));
-        longest = longest.max(list);
+/// Returns the messages of an item, up to the closing bracket: the item itself, or its longest list of objects. A list
+/// of objects with a role comes first; with two such lists, neither is the whole conversation.
+fn conversation(item: Raw<'_>) -> Option<&[u8]> {
+    let lists = match item.kind() {
+        Kind::List => vec![item],
+        _ => Members::from(item).iter().map(|(_, value)| value).collect(),
     };
-    match item.kind() {
-        Kind::List => add(item),
-        _ => item
-            .json()
-            .object(|_, value| {
-                let value = value.raw()?;
-                if value.kind() == Kind::List {
-                    add(value);
-                }
-                Ok(())
-            })
-            .ok()?,
+    let shown = lists.into_iter().filter_map(|list| {
+        let first = list.first_items(1).into_iter().find(|first| first.kind() == Kind::Object)?;
+        Some((first.member("role").is_some(), list.bytes().len(), list.bytes()))
+    });
+    let mut shown: Vec<_> = shown.collect();
+    shown.sort_unstable();
+    match shown[..] {
+        [.., (true, ..), (true, ..)] => None,
+        _ => Some(shown.last()?.2.strip_suffix(b"]")?.trim_ascii_end()),
     }
-    Some(longest?.2.strip_suffix(b"]")?.trim_ascii_end())
 }

@@ -323,10 +323,20 @@ const REWARDS: [&Path; 9] = [
     &["metadata", "won"],
     &["correct"],
 ];
-const IDS: [&Path; 5] = [&["trace_id"], &["session_id"], &["conversation_id"], &["rollout_id"], &["id"]];
-const TASKS: [&Path; 4] = [&["task_id"], &["instance_id"], &["input_metadata", "row_id"], &["task", "id"]];
-const MODELS: [&Path; 3] =
-    [&["model"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];
+const IDS: [&Path; 8] = [
+    &["trace_id"],
+    &["traj_id"],
+    &["rollout_id"],
+    &["run_id"],
+    &["session_id"],
+    &["conversation_id"],
+    &["id"],
+    &["uuid"],
+];
+const TASKS: [&Path; 5] =
+    [&["instance_id"], &["task_id"], &["task_name"], &["input_metadata", "row_id"], &["task", "id"]];
+const MODELS: [&Path; 4] =
+    [&["model"], &["model_name"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];
 const AGENTS: [&Path; 2] = [&["agent"], &["condition_id"]];
 
 /// Returns the first value at one of these paths that `read` accepts.
@@ -346,7 +356,7 @@ pub(super) fn reward(members: &Members<'_>) -> Option<f64> {
 }
 
 /// Returns the metadata in the object that encloses the elements.
-fn metadata(members: &Members<'_>) -> Metadata {
+pub(super) fn metadata(members: &Members<'_>) -> Metadata {
     let info = members.get("info");
     let mini = || {
         let written = members.name("trajectory_format")?;

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::chat::{Form, reward};
+use super::chat::{Form, metadata, reward};
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
 use super::prelude::*;
@@ -194,16 +194,5 @@ impl<'a> Spoken<'a> {
             );
         }
         true
-    }
-}
-
-fn metadata(members: &Members<'_>) -> Metadata {
-    let first = |keys: &[&str]| keys.iter().filter_map(|key| members.get(key)).find_map(common::ident);
-    Metadata {
-        id: first(&["traj_id", "run_id", "conversation_id", "session_id", "id", "uuid"]).map(Cow::into_owned),
-        task: first(&["instance_id", "task_id", "task_name"]).map(Cow::into_owned),
-        model: first(&["model", "model_name"]).map(|model| model.as_ref().into()),
-        termination: common::exit_status(members).map(Cow::into_owned),
-        ..Metadata::default()
     }
 }

@@ -381,15 +381,11 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         _ => open.into_values().collect(),
     };
     if let (Document::Object(members), [run]) = (document, &mut all[..]) {
-        let ident = |keys: &[&str]| keys.iter().find_map(|key| members.ident(key)).map(Cow::into_owned);
-        let metadata = &mut run.recording.metadata;
-        metadata.id = ident(&["session_id", "conversation_id", "run_id"])
-            .or(metadata.id.take())
-            .or_else(|| ident(&["id", "trace_id"]));
-        let around = chat::around(members);
-        (metadata.task, run.recording.reward) = (around.metadata.task, around.reward);
-        metadata.termination = common::exit_status(members).map(Cow::into_owned);
-        run.recording.model(members.name("model"));
+        let own = std::mem::take(&mut run.recording.metadata);
+        let around = chat::metadata(members);
+        let (id, model) = (own.id.or(around.id), own.model.or(around.model));
+        run.recording.metadata = Metadata { id, model, parent: own.parent, ..around };
+        run.recording.reward = chat::reward(members);
         if !elements.is_empty() && !is_over {
             run.recording.turn(None);
             run.recording.say(Actor::Agent, said(members));

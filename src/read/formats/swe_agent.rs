@@ -204,11 +204,8 @@ pub(in crate::read) fn is_failure(text: &str, tool: &str) -> bool {
     let line = words::first_line(text);
     let begins =
         |(start, part): &(&str, &str)| line.strip_prefix(start).is_some_and(|rest| rest.contains(part));
-    let is_complaint = |complaint: &&str| {
-        line.trim_end().ends_with(complaint) || complaint.ends_with(' ') && line.contains(*complaint)
-    };
     FAILURES.iter().any(begins)
-        || SHELLS.iter().any(|shell| line.starts_with(shell)) && COMPLAINTS.iter().any(is_complaint)
+        || SHELLS.iter().any(|shell| line.starts_with(shell)) && COMPLAINTS.iter().any(|complaint| line.contains(complaint))
         || tool != "bash" && OF_TOOLS.iter().any(|start| line.starts_with(start))
         // The command may have several lines.
         || text.starts_with("The command '") && text.contains("' was cancelled because it took more than ")
