@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::json::{Kind, Number, Raw};
+use super::members::Members;
+use crate::json::{Json, Kind, Number, Raw};
 use crate::trace::{Answer, Content, Provenance, Status, Text, TextCow, UnknownReason};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +131,19 @@ pub(super) fn is_printed_error(text: Text<'_>) -> bool {
     let ends = |end: &str| text.to_str().trim_end().ends_with(end);
     text.starts_with("content=") && ends(" status='error'")
         || ["meta=", "content=["].iter().any(|start| text.starts_with(start)) && ends(" isError=True")
+}
+
+/// Returns true if a text is an object that states an error.
+pub(super) fn states_error(text: &str) -> bool {
+    let is_json = || text.starts_with('{') && Json::new(text.as_bytes()).is_sound();
+    is_json() && is_stated_error(&Members::from(Raw::over(text.as_bytes(), 0)))
+}
+
+/// Returns true if an object has an `error` next to the `status` of one: the word `error`, or a code of HTTP.
+pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
+    object.name("error").is_some()
+        && (object.name("status").as_deref() == Some("error")
+            || object.integer("status").is_some_and(|code| (400..600).contains(&code)))
 }
 
 /// Returns true if the text reports that OpenClaw's `process` tool stops a session. The status next to such a text

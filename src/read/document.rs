@@ -95,7 +95,15 @@ impl<'a> Parsed<'a> {
                 (false, _) => no_json += 1,
             }
         }
-        if objects.is_empty() && !lists.is_empty() {
+        // A line of metadata may come before lines that are lists.
+        let is_before = |line: &Raw<'_>| lists.first().is_some_and(|list| line.offset() < list.offset());
+        let has_no_list =
+            |line: &Raw<'_>| Members::from(*line).iter().all(|(_, value)| value.kind() != Kind::List);
+        if !lists.is_empty()
+            && objects.len() < 2
+            && objects.iter().all(|line| is_before(line) && has_no_list(line))
+        {
+            no_object += objects.len() as u64;
             return Parsed { document: Document::List(lists), value: None, no_json, no_object };
         }
         no_object += lists.len() as u64;

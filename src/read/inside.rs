@@ -88,7 +88,10 @@ pub(super) fn inside<'a>(
         }
     }
     let are_objects = || found.iter().all(|value| value.kind() == Kind::Object);
-    if found.len() > 1 && found.len() == values.len().min(CHECKED) && are_objects() {
+    // Lists next to anything else may be parts of one run.
+    let are_lists =
+        || found.iter().all(|value| value.kind() == Kind::List) && values.len() == members.keys().count();
+    if found.len() > 1 && found.len() == values.len().min(CHECKED) && (are_objects() || are_lists()) {
         return Ok(Some(values.into_iter().map(|(_, value)| value).collect()));
     }
     Ok((found.len() == 1).then_some(found))

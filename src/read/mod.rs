@@ -20,6 +20,7 @@ mod runs;
 mod sample;
 mod session;
 mod signature;
+mod snapshots;
 mod summary;
 mod text_calls;
 mod text_grammars;

@@ -18,6 +18,7 @@ use super::members::Members;
 use super::sample::Sample;
 use super::session::{self, Finder, SessionReader};
 use super::signature::{self, Look};
+use super::snapshots;
 use super::window::Window;
 use crate::error::{Error, ErrorKind, Result, echo};
 use crate::json::{Json, Kind, Raw, SkipIndex};
@@ -41,7 +42,7 @@ pub(super) enum Recognised {
 
 /// Finds the format of an input. Consumes a byte order mark and leading white space.
 pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Result<Recognised> {
-    window.fill_once(SQLITE.len())?;
+    window.fill_once(START)?;
     if window.unread().starts_with(b"PK") && wanted.is_none_or(|wanted| wanted == Format::Inspect) {
         return Ok(Recognised::Archive);
     }
@@ -53,6 +54,13 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     }
     window.skip_byte_order_mark();
     skip_space(window)?;
+    // A recorded response may hold lines of events, which are not a run.
+    if wanted.is_none()
+        && matches!(window.unread().first(), Some(b'i' | b'-'))
+        && let Some(name) = unread::of_text(window.unread())
+    {
+        return Err(unread::error(name));
+    }
     let mut finder = Finder::default();
     loop {
         // In a slice, only as much is checked as a stream would hold at this point.
@@ -94,7 +102,12 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
         if let Sample::Lines(objects) = sample {
             let lines: Vec<Raw<'_>> = objects.iter().filter_map(Members::whole).collect();
             match lines_of(&lines, whole, wanted)? {
-                Some(Claimed::Each) => return Ok(Recognised::Each),
+                // Lines that repeat each other must be seen together.
+                Some(Claimed::Each)
+                    if snapshots::continued(lines.get(..LINES[1]).unwrap_or(&lines)).is_empty() =>
+                {
+                    return Ok(Recognised::Each);
+                }
                 Some(_) => return Ok(Recognised::Whole(index)),
                 None => {}
             }
@@ -153,6 +166,9 @@ fn skip_space(window: &mut Window<'_>) -> Result<()> {
         }
     }
 }
+
+/// Number of first bytes that tell texts and binary files apart.
+const START: usize = 24;
 
 /// The first bytes of a `SQLite` database: the longest prefix that [`no_text`] checks for.
 const SQLITE: &[u8] = b"SQLite format 3\0";

@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::call_outcome::{Outcome, broken_off, in_background, never_ran};
+use super::call_outcome::{Outcome, broken_off, in_background, never_ran, states_error};
 use super::common;
-use super::formats::mini_swe_agent;
+use super::formats::{mini_swe_agent, swe_agent};
 use super::text_grammars::{self, Result, Written, results};
 use super::words;
 use crate::trace::{
@@ -155,7 +155,9 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
             Entry::Message { turn, ref text, .. } if !asked.is_empty() => {
                 let text = text.text().to_str().into_owned();
                 let results = results(&text);
-                if results.is_empty() && evidence == Evidence::Answers {
+                // A tag is meant for the harness, so the text directly after a sole call is its answer.
+                let is_other = evidence == Evidence::Answers && (grammar.prompt.is_none() || asked.len() > 1);
+                if results.is_empty() && is_other {
                     run.put(entry);
                 } else if results.is_empty() {
                     run.answer_to(asked.pop_front(), turn, None, answer_of(&text));
@@ -279,7 +281,7 @@ pub(super) fn is_notice(text: Text<'_>) -> bool {
 }
 
 /// Prefixes of texts that report a failure.
-const FAILURES: [&str; 12] = [
+const FAILURES: [&str; 11] = [
     "Error:",
     "ERROR:",
     "[ERROR]",
@@ -287,7 +289,6 @@ const FAILURES: [&str; 12] = [
     "Error executing",
     "Error in sending the ",
     "Error reading",
-    "Traceback (most recent call last)",
     "The tool execution failed",
     "Tool execution failed",
     "{\"error\":\"",
@@ -331,6 +332,8 @@ fn outcome(text: &str) -> Outcome {
     if let Some(failed) = by_first.or_else(|| by_others.find_map(by_line)) {
         return Outcome::exit_code(failed);
     }
-    let failed = FAILURES.iter().any(|failure| start.starts_with(failure));
+    let failed = FAILURES.iter().any(|failure| start.starts_with(failure))
+        || swe_agent::is_failure(start, "bash")
+        || states_error(start);
     if failed { Outcome::error(Provenance::Text) } else { Outcome::ok(Provenance::Text) }
 }

@@ -31,8 +31,8 @@ impl Written {
 
     /// Returns a call from an object with a name and arguments.
     fn of_object(object: &Map<String, Value>) -> Option<Self> {
-        let of = |keys: [&str; 5]| keys.into_iter().find_map(|key| object.get(key));
-        let name = of(["name", "action", "tool", "tool_name", "function"])?.as_str()?;
+        let mut names = ["name", "action", "tool", "tool_name", "function"].into_iter();
+        let name = names.find_map(|key| object.get(key))?.as_str()?;
         let arguments = ["arguments", "action_input", "parameters", "args", "kwargs", "input", "tool_input"];
         Some(match arguments.into_iter().find_map(|key| object.get(key)) {
             Some(Value::String(text)) => Self::new(name, text.clone()),
@@ -100,9 +100,8 @@ pub(super) fn tool_calls(text: &str) -> Vec<Written> {
 /// The last block between `----BEGIN_FUNCTION_CALL----` and `----END_FUNCTION_CALL----`: a name, and for each
 /// argument `----ARG----`, its name, optionally `----VALUE----`, and its value.
 pub(super) fn delimited(text: &str) -> Vec<Written> {
-    let (begin, end, between) = ("----BEGIN_FUNCTION_CALL----", "----END_FUNCTION_CALL----", "----ARG----");
     let call = |(_, inside): (&str, &str)| {
-        let mut parts = inside.split(between).map(trim);
+        let mut parts = inside.split("----ARG----").map(trim);
         let name = parts.next().filter(|name| !name.is_empty())?;
         let pairs = parts.map(|part| {
             let (key, value) = part.split_once('\n').unwrap_or((part, ""));
@@ -110,7 +109,8 @@ pub(super) fn delimited(text: &str) -> Vec<Written> {
         });
         Some(Written::of_pairs(name, pairs))
     };
-    tags(text, begin, "", end).last().and_then(call).into_iter().collect()
+    let calls = tags(text, "----BEGIN_FUNCTION_CALL----", "", "----END_FUNCTION_CALL----");
+    calls.last().and_then(call).into_iter().collect()
 }
 
 /// `<execute_bash>command</execute_bash>` and related tags.
@@ -141,12 +141,12 @@ pub(super) fn keystrokes(text: &str) -> Vec<Written> {
 pub(super) fn object(text: &str) -> Vec<Written> {
     let object: Map<String, Value> = serde_json::from_str(unfenced(text)).unwrap_or_default();
     let inner = object.get("command").and_then(Value::as_object);
-    let has_input =
-        ["action_input", "input", "arguments", "args", "parameters"].map(|key| object.contains_key(key));
-    let is_named = ["action", "tool_name"].iter().any(|key| object.contains_key(*key));
-    let is_call = inner.is_some() || has_input.contains(&true) && is_named;
-    let call = is_call.then(|| Written::of_object(inner.unwrap_or(&object))).flatten();
-    call.into_iter().filter(|call| is_name(&call.name)).collect()
+    let has = |keys: &[&str]| keys.iter().any(|key| object.contains_key(*key));
+    let is_call = inner.is_some()
+        || has(&["action", "tool_name"])
+            && has(&["action_input", "input", "arguments", "args", "parameters"]);
+    let call = Written::of_object(inner.unwrap_or(&object)).filter(|call| is_call && is_name(&call.name));
+    call.into_iter().collect()
 }
 
 /// A text that is a request: `GET http://…`, or `POST http://…` with a body in the lines below.
@@ -175,8 +175,7 @@ pub(super) fn performed(text: &str) -> Vec<Written> {
 
 /// Returns the only fenced block of shell commands in a text.
 pub(super) fn command_blocks(text: &str) -> Vec<Written> {
-    let command = mini_swe_agent::command(text);
-    command.map(|command| Written::of_text("bash", "command", &command)).into_iter().collect()
+    mini_swe_agent::command(text).iter().map(|command| Written::of_text("bash", "command", command)).collect()
 }
 
 /// Returns the fenced blocks of code in a text as one call, because AutoGen runs them together.
@@ -236,6 +235,12 @@ fn plain(action: &str) -> Option<Written> {
     let action = unfenced(action);
     if let Ok(Value::Object(object)) = serde_json::from_str(action) {
         return Written::of_object(&object);
+    }
+    if let Some((first, second)) = action.split_once('\n')
+        && let Some(name) = ["tool:", "action:"].iter().find_map(|label| first.strip_prefix(label))
+        && let Some(parameters) = trim(second).strip_prefix("parameters:")
+    {
+        return Some(Written::new(name, unfenced(parameters)));
     }
     let (name, rest) = action.split_at(action.find(|mark| !is_of_name(mark)).unwrap_or(action.len()));
     let inner = [('[', ']'), ('(', ')')]
@@ -355,9 +360,11 @@ pub(super) fn results(text: &str) -> Vec<Result<'_>> {
         return bracketed(text);
     }
     let numbered = || {
-        let rest = text.strip_prefix("Observation ")?;
-        let rest = rest.trim_start_matches(|mark: char| mark.is_ascii_digit()).strip_prefix(':')?;
-        Some(Result { name: None, text: trim(rest) })
+        // A harness may send its whole prompt again: `[Observation 1: '…', Action 1: '…']`, and so on.
+        let repeated = || text.rsplit_once("[Observation ")?.1.split_once("', Action ").map(|(last, _)| last);
+        let rest = text.strip_prefix("Observation ").or_else(repeated)?;
+        let rest = trim(rest.trim_start_matches(|mark: char| mark.is_ascii_digit()).strip_prefix(':')?);
+        Some(Result { name: None, text: rest.strip_prefix('\'').map_or(rest, trim) })
     };
     let marked = BEFORE.iter().find_map(|(mark, is_kept)| {
         let rest = text.strip_prefix(mark)?;

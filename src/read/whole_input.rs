@@ -8,9 +8,9 @@ use super::recognise::{self, Claimed};
 use super::runs::Runs;
 use super::session;
 use super::window::Window;
-use super::{Format, framing};
+use super::{Format, framing, snapshots};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Json, Raw, SkipIndex};
+use crate::json::{Json, Kind, Raw, SkipIndex};
 
 /// Reads an input that must be seen whole. `index` holds the known ends of its first values.
 pub(super) fn read(
@@ -64,13 +64,14 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     match find(parsed, line.as_ref(), wanted) {
         Ok(Some((parsed, Claimed::By(format)))) => read_or_fail(format, parsed, window, runs),
         Ok(Some((parsed, Claimed::Inside(values)))) => {
+            parsed.pass_over_others(runs);
             read_inside(&parsed.document, &values, window, wanted, runs);
         }
         Ok(Some((parsed, Claimed::Each))) => {
             parsed.pass_over_others(runs);
             runs.reading.wants_document = true;
-            for line in parsed.document.items() {
-                read_sound_line(*line, window, wanted, runs);
+            for line in latest(parsed.document.items(), runs) {
+                read_sound_line(line, window, wanted, runs);
             }
         }
         Ok(None) => {
@@ -285,6 +286,14 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
     read
 }
 
+/// Returns the items that no later item continues, and counts the others as skipped.
+pub(super) fn latest<'a>(items: &[Raw<'a>], runs: &mut Runs<'_>) -> Vec<Raw<'a>> {
+    let continued = snapshots::continued(items);
+    runs.pass_over("snapshots that a later one continues", continued.len() as u64);
+    let items = items.iter().enumerate().filter(|(place, _)| !continued.contains(place));
+    items.map(|(_, item)| *item).collect()
+}
+
 fn read_inside(
     holder: &Document<'_>,
     values: &[Raw<'_>],
@@ -293,12 +302,18 @@ fn read_inside(
     runs: &mut Runs<'_>,
 ) {
     let outer = std::mem::replace(&mut runs.around, chat::around(&holder.members()));
-    for value in values {
-        let Some(document) = Document::of_value(*value) else {
+    let around = holder.members();
+    for value in latest(values, runs) {
+        let Some(document) = Document::of_value(value) else {
             runs.pass_over("values of unknown format", 1);
             continue;
         };
-        let parsed = Parsed::whole(document, Some(*value));
+        // Several lists are conversations by task.
+        if values.len() > 1 && value.kind() == Kind::List {
+            let named = around.iter().find(|(_, named)| named.offset() == value.offset());
+            runs.around.metadata.task = named.map(|(name, _)| name.to_owned());
+        }
+        let parsed = Parsed::whole(document, Some(value));
         match recognise::claimed(&parsed.document, wanted) {
             Ok(Some(Claimed::By(format))) => read_or_fail(format, &parsed, window, runs),
             Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),

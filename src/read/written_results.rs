@@ -1,6 +1,6 @@
 //! Results of tools that are written as JSON into a text: the blocks and results of MCP, and exit codes.
 
-use super::call_outcome::{Outcome, is_failure_code, is_printed_error};
+use super::call_outcome::{Outcome, is_failure_code, is_printed_error, is_stated_error};
 use super::members::Members;
 use super::words;
 use crate::json::{Json, Kind, Raw};
@@ -57,7 +57,7 @@ pub(super) fn unwrapped(mut words: TextCow<'_>) -> Unwrapped<'_> {
 /// Returns the outcome of a result that is marked as failed, or else that in the exit code next to the output of a
 /// command.
 fn recorded(object: &Members<'_>, is_failed: bool) -> Option<Outcome> {
-    if is_failed {
+    if is_failed || is_stated_error(object) {
         return Some(Outcome::flag(true));
     }
     let is_of_command = ["stdout", "stderr", "output", "content"].iter().any(|key| object.has(key));

@@ -308,15 +308,55 @@ fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Run
     }
 }
 
-/// Returns the `reward` next to the elements, or else 1 or 0 for a flag that says whether the task was solved.
+/// A key of the object around a run, and the keys of the objects in it.
+type Path = [&'static str];
+
+/// Where the reward is, most specific first: a number, or a flag that says whether the task was solved.
+const REWARDS: [&Path; 9] = [
+    &["reward"],
+    &["resolved"],
+    &["pass"],
+    &["evaluation_result", "score"],
+    &["grade", "score"],
+    &["grade", "passed"],
+    &["execution_result", "success"],
+    &["metadata", "won"],
+    &["correct"],
+];
+const IDS: [&Path; 8] = [
+    &["trace_id"],
+    &["traj_id"],
+    &["rollout_id"],
+    &["run_id"],
+    &["session_id"],
+    &["conversation_id"],
+    &["id"],
+    &["uuid"],
+];
+const TASKS: [&Path; 5] =
+    [&["instance_id"], &["task_id"], &["task_name"], &["input_metadata", "row_id"], &["task", "id"]];
+const MODELS: [&Path; 4] =
+    [&["model"], &["model_name"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];
+const AGENTS: [&Path; 2] = [&["agent"], &["condition_id"]];
+
+/// Returns the first value at one of these paths that `read` accepts.
+fn at<'a, T>(members: &Members<'a>, paths: &[&Path], read: impl Fn(Raw<'a>) -> Option<T>) -> Option<T> {
+    paths.iter().find_map(|path| {
+        let (first, rest) = path.split_first()?;
+        read(rest.iter().try_fold(members.get(first)?, |value, key| value.member(key))?)
+    })
+}
+
+/// Returns the reward in the object around a run.
 pub(super) fn reward(members: &Members<'_>) -> Option<f64> {
-    let flag = || ["resolved", "pass"].iter().find_map(|key| members.flag(key));
-    members.number("reward").or_else(|| flag().map(|solved| f64::from(u8::from(solved))))
+    at(members, &REWARDS, |value| match value.kind() {
+        Kind::Number => value.json().float().ok(),
+        _ => value.boolean().map(|solved| f64::from(u8::from(solved))),
+    })
 }
 
 /// Returns the metadata in the object that encloses the elements.
-fn metadata(members: &Members<'_>) -> Metadata {
-    let ident = |key: &str| members.ident(key).map(Cow::into_owned);
+pub(super) fn metadata(members: &Members<'_>) -> Metadata {
     let info = members.get("info");
     let mini = || {
         let written = members.name("trajectory_format")?;
@@ -324,15 +364,15 @@ fn metadata(members: &Members<'_>) -> Metadata {
     };
     let is_response = members.name("object").is_some_and(|object| object == "response");
     let status = || members.name("status").filter(|_| is_response);
-    let model = members.name("model").or_else(|| info.and_then(model_of));
+    let model = at(members, &MODELS, common::name).or_else(|| info.and_then(model_of));
     let session =
         || members.get("meta")?.member("session_meta")?.member("session_id").and_then(common::ident);
-    let id = ["trace_id", "session_id", "conversation_id", "id"].into_iter().find_map(ident);
+    let id = at(members, &IDS, common::ident);
     Metadata {
-        id: id.or_else(|| session().map(Cow::into_owned)),
-        task: ident("task_id").or_else(|| ident("instance_id")),
+        id: id.or_else(session).map(Cow::into_owned),
+        task: at(members, &TASKS, common::ident).map(Cow::into_owned),
         model: model.map(|model| model.as_ref().into()),
-        agent: members.name("agent").or_else(mini).map(|agent| agent.as_ref().into()),
+        agent: at(members, &AGENTS, common::name).or_else(mini).map(|agent| agent.as_ref().into()),
         termination: common::exit_status(members).or_else(status).map(Cow::into_owned),
         ..Metadata::default()
     }

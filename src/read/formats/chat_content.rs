@@ -16,7 +16,7 @@ pub(super) enum Body<'a> {
 impl<'a> Body<'a> {
     /// Reads the content of a message. `role` is the message's role, if it came before the content.
     pub(super) fn read(json: &mut Json<'a>, role: Option<&str>) -> Read<Self> {
-        let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function"));
+        let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function" | "observation"));
         if is_message && json.kind()? == Kind::List {
             let (texts, blocks) = parts(json)?;
             return Ok(Self::Parts(texts, blocks));
@@ -31,6 +31,12 @@ impl<'a> Body<'a> {
             // For a message whose role changed after its content was read.
             Self::Parts(texts, _) => wire::joined(texts),
         }
+    }
+
+    /// Returns the items of a list of bare results, one for each call.
+    pub(super) fn bare_results(&self) -> Option<Vec<Raw<'a>>> {
+        let Self::Value(raw) = self else { return None };
+        raw.items().filter(|items| items.iter().all(|item| item.member("type").is_none()))
     }
 
     /// Returns the result blocks of a message that is a result.

@@ -89,10 +89,6 @@ impl<'a> Element<'a> {
                     found.is_foreign = true;
                     return value.skip();
                 }
-                b"tool_calls" => {
-                    found.has_body = true;
-                    return found.calls(value);
-                }
                 b"tool_call" => {
                     let read = ToolCall { is_foreign: false, ..ToolCall::read(value)? };
                     if read.call.is_some() && found.tool_calls.is_empty() {
@@ -100,9 +96,13 @@ impl<'a> Element<'a> {
                     }
                     return Ok(());
                 }
-                b"function_call" => {
+                b"function_call" if value.kind()? != Kind::List => {
                     found.has_body = true;
                     &mut found.function_call
+                }
+                b"tool_calls" | b"function_call" => {
+                    found.has_body = true;
+                    return found.calls(value);
                 }
                 b"id" => return wire::ident(value).map(|id| found.id = id),
                 b"call_id" | b"callId" => return wire::ident(value).map(|id| found.call_id = id),

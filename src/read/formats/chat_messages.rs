@@ -174,6 +174,14 @@ impl<'a> Conversation<'a> {
             }
             return Ok(());
         }
+        let bare = element.content.as_ref().filter(|_| role == "observation").and_then(Body::bare_results);
+        if let Some(results) = bare {
+            let turn = self.end_turn();
+            for result in results {
+                self.answer(turn, None, None, Element::default().answer(words::result(result)));
+            }
+            return Ok(());
+        }
         match &*role {
             "tool" | "function" => {
                 let turn = self.end_turn();

@@ -3,12 +3,13 @@
 
 use std::collections::VecDeque;
 
-use super::chat::{Form, reward};
+use super::chat::{Form, metadata, reward};
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
 use super::prelude::*;
 use crate::read::text_calls;
 use crate::read::text_grammars::{self, Written};
+use crate::read::whole_input;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Document(
@@ -79,8 +80,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             converse(items, &Members::default(), Metadata::default(), runs)
         }
         Document::List(items) => {
-            for item in items {
-                if let Some((list, around)) = record(*item) {
+            for item in whole_input::latest(items, runs) {
+                if let Some((list, around)) = record(item) {
                     converse(&list.items().unwrap_or_default(), &around, metadata(&around), runs)?;
                 } else {
                     runs.pass_over("items without messages", 1);
@@ -193,16 +194,5 @@ impl<'a> Spoken<'a> {
             );
         }
         true
-    }
-}
-
-fn metadata(members: &Members<'_>) -> Metadata {
-    let first = |keys: &[&str]| keys.iter().filter_map(|key| members.get(key)).find_map(common::ident);
-    Metadata {
-        id: first(&["traj_id", "run_id", "conversation_id", "session_id", "id", "uuid"]).map(Cow::into_owned),
-        task: first(&["instance_id", "task_id", "task_name"]).map(Cow::into_owned),
-        model: first(&["model", "model_name"]).map(|model| model.as_ref().into()),
-        termination: common::exit_status(members).map(Cow::into_owned),
-        ..Metadata::default()
     }
 }

@@ -2,6 +2,7 @@
 //! most tools use. An event may lie inside other objects, and the content of a message may hold calls and
 //! results.
 
+use super::chat;
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, SAID, TASK, TRANSCRIPTS,
@@ -19,7 +20,7 @@ pub(super) const FORMAT: Definition = Definition {
 
 /// Returns true if a document has a call, or messages of a user and an agent.
 pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
-    let is_run = |object: &Members<'_>| holds_answers(&done(object)) && !is_turn(object);
+    let is_run = |object: &Members<'_>| (holds_answers(object) || has_done(object)) && !is_turn(object);
     !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
 }
 
@@ -294,19 +295,21 @@ pub(in crate::read) fn lists_calls(document: &Document<'_>) -> bool {
 
 /// Returns true if an object is a run with a task and a list of its answered calls.
 fn is_listed(object: &Members<'_>) -> bool {
-    holds_answers(&done(object)) && ASKED.iter().any(|key| object.has(key))
+    (holds_answers(object) || has_done(object)) && ASKED.iter().any(|key| object.has(key))
 }
 
-/// Returns the object with the calls of a run: the object itself, or the result in it.
-fn done<'a>(object: &Members<'a>) -> Members<'a> {
+/// Returns true if the calls of a run are in the result in its object. A run may have none.
+fn has_done(object: &Members<'_>) -> bool {
     let result = object.object("execution_result");
-    if holds_answers(&result) { result } else { object.clone() }
+    let is_over =
+        || result.name("other_error").is_some() || SAID.iter().any(|key| result.name(key).is_some());
+    holds_answers(&result) || result.is("tools_called", Kind::List) && is_over()
 }
 
 /// Returns the run of an object with a list of its calls.
 fn listed<'a>(object: &Members<'a>) -> Run<'a> {
     let mut run = Run::new(None, None);
-    let done = done(object);
+    let done = if has_done(object) { object.object("execution_result") } else { object.clone() };
     run.recording.turn(None);
     run.recording.say(Actor::User, asked(object));
     run.recording.turn(None);
@@ -315,6 +318,7 @@ fn listed<'a>(object: &Members<'a>) -> Run<'a> {
     }
     run.recording.turn(None);
     run.recording.say(Actor::Agent, said(&done));
+    run.recording.say(Actor::Environment, done.text("other_error"));
     for log in [object.clone(), object.object("conversation_log")] {
         let apart: usize = TRANSCRIPTS.iter().chain(&["turns"]).map(|key| log.list(key).len()).sum();
         run.recording.pass_over("transcript messages apart from the listed calls", apart as u64);
@@ -377,14 +381,11 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         _ => open.into_values().collect(),
     };
     if let (Document::Object(members), [run]) = (document, &mut all[..]) {
-        let ident = |keys: &[&str]| keys.iter().find_map(|key| members.ident(key)).map(Cow::into_owned);
-        let metadata = &mut run.recording.metadata;
-        metadata.id = ident(&["session_id", "conversation_id", "run_id"])
-            .or(metadata.id.take())
-            .or_else(|| ident(&["id", "trace_id"]));
-        metadata.task = ident(&["task_id"]);
-        metadata.termination = common::exit_status(members).map(Cow::into_owned);
-        run.recording.model(members.name("model"));
+        let own = std::mem::take(&mut run.recording.metadata);
+        let around = chat::metadata(members);
+        let (id, model) = (own.id.or(around.id), own.model.or(around.model));
+        run.recording.metadata = Metadata { id, model, parent: own.parent, ..around };
+        run.recording.reward = chat::reward(members);
         if !elements.is_empty() && !is_over {
             run.recording.turn(None);
             run.recording.say(Actor::Agent, said(members));

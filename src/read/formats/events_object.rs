@@ -110,8 +110,11 @@ impl<'a> Event<'a> {
         let says = |key: &str, words: &[&str]| {
             layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
         };
-        // Sub-agents of pi repeat the prompt.
-        if says("operationType", &["Reasoning"]) || says("sourceEventType", &["initial_prompt"]) {
+        // A stream of OpenAI's Responses adds an item before it has arguments. Sub-agents of pi repeat the prompt.
+        if says("type", &["response.output_item.added"])
+            || says("operationType", &["Reasoning"])
+            || says("sourceEventType", &["initial_prompt"])
+        {
             what = None;
         } else if what == Some(What::Message(Actor::User))
             // Grok Build and Factory Droid mark what their harness adds.
@@ -120,9 +123,13 @@ impl<'a> Event<'a> {
         {
             what = Some(What::Message(Actor::Environment));
         }
+        let is_thought = ["type", "kind"].iter().any(|key| says(key, &["thinking", "reasoning"]));
         let mut event = Self { layers, path, tool, what };
         if event.what == Some(What::Call) && event.name().is_none() && !event.calls().is_empty() {
             event.what = Some(What::Message(Actor::Agent));
+        }
+        if is_thought && event.what == Some(What::Message(Actor::Agent)) && !event.is_call() {
+            event.what = None;
         }
         event
     }

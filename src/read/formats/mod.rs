@@ -16,6 +16,7 @@ pub(super) mod amazon_q;
 pub(super) mod antigravity;
 pub(super) mod antigravity_cli;
 pub(super) mod atif;
+pub(super) mod atof;
 pub(super) mod autogen;
 pub(super) mod bedrock;
 pub(super) mod bench_trace;
@@ -201,6 +202,7 @@ super::format::formats! {
     Moatless => moatless, "moatless", "Moatless trajectories and search trees";
     MlFlow => mlflow, "mlflow", "MLflow traces";
     Braintrust => braintrust, "braintrust", "Braintrust logs: rows of spans, in a list, lines, or under `events`";
+    Atof => atof, "atof", "events of NVIDIA NeMo's Agent Trajectory Observability Format (ATOF)";
     Opik => opik, "opik", "spans of Opik: a list, lines, or under `content`";
     Datadog => datadog, "datadog", "spans of Datadog's LLM Observability, under `data`";
     DeepEval => deepeval, "deepeval", "test runs and traces of DeepEval";

@@ -66,8 +66,18 @@ const NO_CALLS: [&str; 7] =
     ["message", "system", "recall", "change_agent_state", "condensation", "condensation_request", "null"];
 
 /// Members of `args` that are not arguments.
-const NO_ARGUMENTS: [&[u8]; 5] =
-    [b"security_risk", b"confirmation_state", b"hidden", b"blocking", b"is_static"];
+const NO_ARGUMENTS: [&[u8]; 10] = [
+    b"action",
+    b"action_risk",
+    b"blocking",
+    b"confirmation_state",
+    b"hidden",
+    b"is_confirmed",
+    b"is_static",
+    b"keep_prompt",
+    b"kernel_init_code",
+    b"security_risk",
+];
 
 /// An event. Its `tool_call_metadata` holds the call as the model wrote it, and the response that contained it.
 #[derive(Debug, Default)]
@@ -84,6 +94,11 @@ impl<'a> Event<'a> {
     /// Returns the name of the action or of the observation, which may be empty.
     fn kind(&self, key: &str) -> Option<Cow<'a, str>> {
         self.members.get(key).and_then(Raw::string)
+    }
+
+    /// Returns the event if its arguments are members of its own: it has neither an id nor a source.
+    fn flat(&self) -> Option<Raw<'a>> {
+        self.members.whole().filter(|_| !self.members.has("id") && !self.members.has("source"))
     }
 
     fn time(&self) -> Option<u64> {
@@ -106,7 +121,8 @@ impl<'a> Event<'a> {
     fn outcome(&self) -> Outcome {
         let observation = self.kind("observation").unwrap_or_default();
         let extras = self.members.object("extras");
-        let exit_code = extras.present("exit_code").or_else(|| extras.object("metadata").get("exit_code"));
+        let exit_code = self.members.within("extras").present("exit_code");
+        let exit_code = exit_code.or_else(|| extras.object("metadata").get("exit_code"));
         if observation == "user_rejected" {
             return Outcome::REFUSED;
         }
@@ -191,8 +207,11 @@ impl<'a> Log<'a> {
     pub(super) fn pair(&mut self, pair: &[Raw<'a>]) {
         let mut events = pair.iter().map(|event| Event::of(Members::from(*event)));
         let [mut action, observation] = [(); 2].map(|()| events.next().unwrap_or_default());
+        // The task comes before the first call.
+        let is_task =
+            action.kind("action").as_deref() == Some("message") && self.run.steps.next_number() == 0;
         if action.source.is_empty() {
-            action.source = "agent".into();
+            action.source = if is_task { "user" } else { "agent" }.into();
         }
         let is_empty = matches!(observation.kind("observation").as_deref(), None | Some("null"));
         if action.is_call() {
@@ -216,7 +235,7 @@ impl<'a> Log<'a> {
         let members = &event.members;
         self.run.at(self.turn, event.time());
         if event.kind("action").as_deref() == Some("message") {
-            self.run.say(words::actor_of(&event.source), members.object("args").message("content"));
+            self.run.say(words::actor_of(&event.source), members.within("args").message("content"));
         }
         let Some(observation) = event.kind("observation") else { return };
         match members.ident("cause") {
@@ -257,7 +276,8 @@ impl<'a> Log<'a> {
         let action = event.kind("action").unwrap_or_default();
         let is_finish = action == "finish";
         // For `think`, the thought is the argument.
-        let arguments = event.members.get("args").map(|arguments| arguments_of(arguments, action == "think"));
+        let arguments = event.members.get("args").or_else(|| event.flat());
+        let arguments = arguments.map(|arguments| arguments_of(arguments, action == "think"));
         let id = event.members.ident("id");
         let call = Call::new(0, id.clone(), written.name("function_name").unwrap_or(action));
         let number = self.run.add(call.with(arguments.unwrap_or_default()));

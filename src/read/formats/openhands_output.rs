@@ -24,6 +24,7 @@ fn is_output(members: &Members<'_>) -> bool {
             }
             events.any(|event| openhands::is_event(event) || openhands_sdk::EVENT.fits_value(event))
                 || is_pairs(history)
+                || members.has("instruction") && is_flat(history)
         }
         Kind::Null => ["instance_id", "instruction", "test_result"].iter().all(|key| members.has(key)),
         _ => false,
@@ -37,6 +38,18 @@ fn is_pairs(history: Raw<'_>) -> bool {
         has(0, "action") && has(1, "observation")
     };
     history.items().is_some_and(|pairs| pairs.first().is_some_and(is_pair))
+}
+
+/// The members of an action or observation that has neither an id nor a source. An observation follows its action.
+const ACTION: Mark = All(&[Is(Kind::String, &["action"]), Not(&HasOne(&["id", "source", "args"]))]);
+const OBSERVATION: Mark =
+    All(&[Is(Kind::String, &["observation"]), Not(&HasOne(&["id", "source", "cause"]))]);
+
+/// Returns true if a history consists of such actions and observations, as OpenHands' resolver writes it.
+fn is_flat(history: Raw<'_>) -> bool {
+    let events = history.first_items(DECISIVE_ITEMS);
+    events.iter().all(|event| ACTION.fits_value(*event) || OBSERVATION.fits_value(*event))
+        && events.iter().any(|event| ACTION.fits_value(*event))
 }
 
 /// Returns the events of a history, including those in pairs.
@@ -60,8 +73,9 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
         termination: members.name("error").map(Cow::into_owned),
         ..Metadata::default()
     };
-    let result =
-        ["test_result", "report", "resolved"].into_iter().find_map(|key| reward(members.get(key)?, 0));
+    let result = ["test_result", "report", "resolved", "success"]
+        .into_iter()
+        .find_map(|key| reward(members.get(key)?, 0));
     if events.iter().take(DECISIVE_ITEMS).any(|event| openhands_sdk::EVENT.fits_value(*event)) {
         let mut conversation = openhands_sdk::Conversation::new();
         for event in events {
@@ -74,6 +88,10 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
             for pair in history.items().unwrap_or_default() {
                 log.pair(&pair.items().unwrap_or_default());
             }
+        } else if is_flat(history) {
+            let is_pair =
+                |one: &Raw<'_>, next: &Raw<'_>| ACTION.fits_value(*one) && OBSERVATION.fits_value(*next);
+            events.chunk_by(is_pair).for_each(|pair| log.pair(pair));
         } else {
             for event in events {
                 log.read_line(event);

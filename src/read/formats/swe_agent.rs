@@ -63,7 +63,7 @@ fn metadata(members: &Members<'_>) -> Metadata {
 }
 
 fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) {
-    let mut asked = None;
+    let mut asked: Option<(&str, CallNumber)> = None;
     for (turn, message) in (0..).zip(messages) {
         let message = Members::from(*message);
         let text = message.message("text").or_else(|| message.message("system_prompt"));
@@ -81,8 +81,8 @@ fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) {
                     said.rsplit("```").nth(1).map(common::trim).filter(|_| said.matches("```").count() > 1);
                 asked = command.filter(|command| !command.is_empty()).map(|command| ask(command, run));
             }
-            (_, Some(call)) => {
-                let outcome = outcome(text.text());
+            (_, Some((tool, call))) => {
+                let outcome = outcome(tool, text.text());
                 run.answer_call(call, Some(text), outcome);
             }
             (Some("system"), None) => run.say(Actor::System, Some(text)),
@@ -91,8 +91,9 @@ fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) {
     }
 }
 
-fn ask(command: &str, run: &mut Recording<'_>) -> CallNumber {
-    run.call_text(tool(command), "command", command)
+fn ask(command: &str, run: &mut Recording<'_>) -> (&'static str, CallNumber) {
+    let tool = tool(command);
+    (tool, run.call_text(tool, "command", command))
 }
 
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
@@ -107,14 +108,14 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     if command.is_empty() || is_exit {
         return;
     }
-    let call = ask(command, run);
+    let (tool, call) = ask(command, run);
     if let Some(duration) = step.get("execution_time").and_then(time::of_seconds)
         && let Some(call) = run.call_mut(call)
     {
         call.usage = Some(Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
     }
     if let Some(observation) = observation {
-        let outcome = outcome(observation.text());
+        let outcome = outcome(tool, observation.text());
         run.answer_call(call, Some(observation), outcome);
     }
 }
@@ -170,31 +171,42 @@ fn tool(command: &str) -> &'static str {
     TOOLS.into_iter().find(|tool| *tool == word).unwrap_or("bash")
 }
 
-const FAILURES: [&str; 5] = [
-    "No replacement was performed",
-    "Your proposed edit has introduced new syntax error(s)",
-    "Invalid `",
-    "EXECUTION TIMED OUT",
-    "Traceback (most recent call last):",
+/// Beginnings of the first line of a failure, each with a later part of the line.
+const FAILURES: [(&str, &str); 11] = [
+    ("No replacement was performed", ""),
+    ("Your proposed edit has introduced new syntax error(s)", ""),
+    ("Invalid `", ""),
+    ("EXECUTION TIMED OUT", ""),
+    ("EXECUTION FAILED OR COMMAND MALFORMED", ""),
+    ("Traceback (most recent call last)", ""),
+    ("No file open. Use the ", ""),
+    ("File ", " not found"),
+    ("Directory ", " not found"),
+    ("Operation '", "' is not supported by this environment"),
+    ("Your bash command contained syntax errors and was NOT executed", ""),
 ];
 
-/// Prefixes of a shell's error line.
-const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
+/// Like [`FAILURES`], for tools of SWE-agent. Other programs may begin like this and succeed.
+const OF_TOOLS: [&str; 2] = ["Usage: ", "Error: "];
 
-fn outcome(observation: Text<'_>) -> Outcome {
-    /// Number of characters that show whether a text may report a failure.
-    const HEAD: usize = 200;
-    let begins = |text: &str| FAILURES.iter().chain(&SHELLS).any(|start| text.starts_with(start));
-    let head = observation.head(HEAD);
-    let start = head.trim_start_matches(common::SPACE);
-    if !begins(start) && start.len() > HEAD / 2 {
-        return Outcome::UNMARKED;
-    }
-    let text = observation.to_str();
-    let text = text.trim_start_matches(common::SPACE);
+/// Prefixes of a shell's error line, and the complaints in it.
+const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
+const COMPLAINTS: [&str; 3] = ["command not found", "No such file or directory", "syntax error "];
+
+fn outcome(tool: &str, observation: Text<'_>) -> Outcome {
+    /// Number of characters that show whether a text reports a failure.
+    const HEAD: usize = 1000;
+    Outcome::by_text(is_failure(observation.head(HEAD).trim_start_matches(common::SPACE), tool))
+}
+
+/// Returns true if the text of an answer reports that a call of this tool failed, in the words of SWE-agent or a shell.
+pub(in crate::read) fn is_failure(text: &str, tool: &str) -> bool {
     let line = words::first_line(text);
-    let line = line.strip_suffix('\r').unwrap_or(line);
-    let complaint = SHELLS.iter().any(|shell| line.starts_with(shell))
-        && (line.ends_with("command not found") || line.ends_with("No such file or directory"));
-    Outcome::by_text(complaint || FAILURES.iter().any(|start| text.starts_with(start)))
+    let begins =
+        |(start, part): &(&str, &str)| line.strip_prefix(start).is_some_and(|rest| rest.contains(part));
+    FAILURES.iter().any(begins)
+        || SHELLS.iter().any(|shell| line.starts_with(shell)) && COMPLAINTS.iter().any(|complaint| line.contains(complaint))
+        || tool != "bash" && OF_TOOLS.iter().any(|start| line.starts_with(start))
+        // The command may have several lines.
+        || text.starts_with("The command '") && text.contains("' was cancelled because it took more than ")
 }

@@ -42,6 +42,7 @@ impl Collection<'_> {
                 runs.pass_over("traces without a span of an agent, a model or a tool", 1);
             }
             for mut run in agents {
+                runs.leave_out(run.said);
                 let routing = RouteStatus::Unknown("spans do not record a reference route".into());
                 runs.give(&mut run.steps, RunSummary::new(run.metadata, None), &routing);
             }
@@ -147,10 +148,12 @@ fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<
     let ids = trace.ids(&drafts, trace_id.or_else(|| Some(&*logs.first()?.trace_id)).unwrap_or_default());
     let mut runs = Vec::with_capacity(drafts.len());
     for (number, ((draft, actions), (id, parent))) in drafts.iter().zip(actions).zip(ids).enumerate() {
+        let count = actions.len() as u64;
         let replies = (0..actions.len()).map(|action| replies.remove(&(number, action))).collect();
         let steps = trace.steps(draft, actions, replies);
+        let said = count.saturating_sub(steps.actions());
         let metadata = Metadata { id: Some(id.clone()), parent, ..trace.metadata(draft) };
-        runs.push(AgentRun { id, metadata, steps });
+        runs.push(AgentRun { id, metadata, steps, said });
     }
     runs
 }

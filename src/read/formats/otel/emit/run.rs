@@ -15,6 +15,8 @@ pub(crate) struct AgentRun {
     pub(crate) id: String,
     pub(crate) metadata: Metadata,
     pub(crate) steps: Assembler<'static>,
+    /// Number of calls that are messages: final answers and hand-offs.
+    pub(super) said: u64,
 }
 
 impl AgentRun {

@@ -8,7 +8,7 @@ use super::infer::request::{self, Request};
 use super::infer::{answers, only_value};
 use super::model::{Attr, Span};
 use super::{Draft, TraceContext};
-use crate::read::common;
+use crate::read::{common, words};
 use crate::trace::{Actor, Answer, Assembler, Call, Content, Usage};
 
 impl<'s> TraceContext<'_, 's> {
@@ -138,7 +138,10 @@ impl<'s> TraceContext<'_, 's> {
             name,
             "transfer_to_agent" | "handoff_to_agent" | "handoff" | "final_answer" | "set_model_response"
         ) || name.starts_with("handoff to ")
-            || agents.any(|agent| self.names.contains_key(agent))
+            || agents.any(|agent| {
+                self.names.contains_key(agent)
+                    || self.names.keys().any(|name| words::snake_case(name) == agent)
+            })
             || span.is_some_and(|span| {
                 is_output(&span.name) || span.attributes.name(Attr::LogfireMessage).is_some_and(is_output)
             })

@@ -147,6 +147,9 @@ impl<'t> Walk<'t> {
             | "custom_tool_call_output" => return self.reply(members),
             // Calls of the AI SDK may have no type.
             "" if members.has("toolCallId") && members.has("toolName") => return self.call(members, None),
+            "" if ["call_id", "name", "arguments"].iter().all(|key| members.has(key)) => {
+                return self.call(members, None);
+            }
             "reasoning" | "thinking" => return,
             _ if members.flag("thought") => return,
             _ => {}

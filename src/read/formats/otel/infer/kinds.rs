@@ -24,7 +24,7 @@ pub(crate) const TOOL_NAMES: &[Attr] = &[Attr::GenAiToolName, Attr::ToolName, At
 pub(crate) fn kind(span: &Span<'_>) -> Kind {
     let attributes = &span.attributes;
     let tool = attributes.name(Attr::GenAiToolName);
-    if tool == Some(MERGED) || span.name == "execute_tool (merged)" {
+    if tool == Some(MERGED) || span.name == MERGED || span.name == "execute_tool (merged)" {
         return Kind::Chain;
     }
     if let Some(operation) = attributes.name(Attr::Operation)

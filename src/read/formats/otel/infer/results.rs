@@ -10,6 +10,7 @@ use super::events::{self, Direction};
 use super::message::{Block, Reply, is_masked, name_of};
 use super::model::{Attr, Data, Members, Span, Value};
 use crate::json::JsonString;
+use crate::read::call_outcome::states_error;
 use crate::trace::{Content, Text, TextCow, canonical_value};
 
 /// Attributes with results, most reliable first.
@@ -233,7 +234,7 @@ fn is_error_text(text: &str) -> bool {
 /// down, under a sole key `result`.
 fn is_error(text: &str, value: &Data<'_>) -> bool {
     let named = value.as_object().and_then(|members| members.get("error"));
-    is_first_key(text, "error") && named.is_some_and(is_set) || is_error_value(value, 0)
+    is_first_key(text, "error") && named.is_some_and(is_set) || is_error_value(value, 0) || states_error(text)
 }
 
 /// Returns true if this is the first key of the object in a text.

@@ -1,0 +1,48 @@
+//! ATOF, the Agent Trajectory Observability Format: events at the start and at the end of agents, requests and tools.
+
+use super::otel::observed::{self, Observed};
+use super::prelude::*;
+
+pub(super) const FORMAT: Definition =
+    Definition { signature: &[Shape::Items(EVENT)], reader: Reader::Fallible(read) };
+
+const EVENT: Mark = Has(&["atof_version", "kind", "uuid"]);
+const SCOPE: Mark = All(&[Says("scope_category", &["start", "end"]), Has(&["category"])]);
+
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let mut scopes: Ordered<_, [Members<'_>; 2]> = Ordered::default();
+    let mut roots = TextMap::default();
+    for event in fitting(&SCOPE, document.each(), "events of other kinds", runs) {
+        let id = event.ident("uuid").unwrap_or_default();
+        let parent = event.ident("parent_uuid");
+        let root = parent.map_or_else(|| id.clone(), |parent| roots.get(&parent).cloned().unwrap_or(parent));
+        roots.insert(id.clone(), root);
+        let [start, end] = scopes.get(id, |_| Default::default());
+        let is_end = event.name("scope_category").as_deref() == Some("end");
+        *(if is_end { end } else { start }) = event;
+    }
+    let mut spans = Vec::new();
+    for [start, end] in scopes.into_values() {
+        let either = |key| start.present(key).or_else(|| end.present(key));
+        let id = ident(either("uuid")).unwrap_or_default();
+        let trace = roots.get(&id).cloned().unwrap_or_default();
+        let mut span = Observed::new(trace, id, ident(either("parent_uuid")));
+        span.name(ident(either("name")).unwrap_or_default());
+        span.lasted(start.time("timestamp"), end.time("timestamp"));
+        span.kind(ident(either("category")));
+        let [asked, given] = [start.get("data"), end.get("data")];
+        let (asked, given) = match either("category").and_then(common::name).as_deref() {
+            Some("tool") => (asked, given.map(|given| observed::sole(given, "result").unwrap_or(given))),
+            Some("llm") => (asked, given),
+            _ => (asked.map(observed::sole_text), given.map(observed::sole_text)),
+        };
+        span.value("input.value", asked)?;
+        span.value("output.value", given)?;
+        let profile = members(either("category_profile"));
+        span.text("llm.model_name", profile.name("model_name"));
+        span.text("gen_ai.tool.call.id", profile.name("tool_call_id"));
+        spans.push(span);
+    }
+    observed::give(spans, runs);
+    Ok(())
+}
