@@ -110,7 +110,7 @@ impl WasteReason {
             Self::Failed => "failed",
             Self::FailedAgain => "failed as before",
             Self::KnownAnswer => "got a known answer",
-            Self::KnownAgain => "repeated a call whose answer was known",
+            Self::KnownAgain => "repeated a call with the same answer",
             Self::NothingNew => "showed lines seen before",
             Self::NothingFound => "searched and found nothing",
             Self::SameResult => "gave the same result as before",

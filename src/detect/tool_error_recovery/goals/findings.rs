@@ -73,7 +73,8 @@ impl Goals {
             OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
             OpenReason::InVain if group.goal.most_repeated() < count => {
                 let times = most.map_or(count, |said| said.times);
-                let of = if times < count { format!(", {times} of them") } else { String::new() };
+                let of =
+                    if times < count && times > 1 { format!(", {times} of them") } else { String::new() };
                 format!("{count} look-ups like {shown} failed{of}{line}")
             }
             OpenReason::InVain => format!("{shown} failed in all {count} tries{line}"),

@@ -256,7 +256,7 @@ impl Goals {
 
     pub(super) fn failure(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) {
         let call = &attempt.call.call;
-        // What was done once need not be done again.
+        // A call that succeeded before need not succeed again.
         if call.key.is_some_and(|key| self.done.contains(&key)) {
             return;
         }
