@@ -33,7 +33,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         let [asked, given] = [start.get("data"), end.get("data")];
         let (asked, given) = match either("category").and_then(common::name).as_deref() {
             Some("tool") => (asked, given.map(|given| observed::sole(given, "result").unwrap_or(given))),
-            Some("llm") => (asked, given),
+            Some("llm") => {
+                let listed = asked.into_iter().flat_map(|asked| members(Some(asked)).list("messages"));
+                let others = listed.filter(|item| item.kind() != Kind::Object).count();
+                runs.pass_over("items of inputs that are not messages", others as u64);
+                (asked, given)
+            }
             _ => (asked.map(observed::sole_text), given.map(observed::sole_text)),
         };
         span.value("input.value", asked)?;

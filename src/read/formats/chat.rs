@@ -334,7 +334,7 @@ const IDS: [&Path; 8] = [
     &["uuid"],
 ];
 const TASKS: [&Path; 5] =
-    [&["instance_id"], &["task_id"], &["task_name"], &["input_metadata", "row_id"], &["task", "id"]];
+    [&["task_id"], &["instance_id"], &["task_name"], &["input_metadata", "row_id"], &["task", "id"]];
 const MODELS: [&Path; 4] =
     [&["model"], &["model_name"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];
 const AGENTS: [&Path; 2] = [&["agent"], &["condition_id"]];

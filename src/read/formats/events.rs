@@ -350,8 +350,7 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let mut last = events.iter().find_map(session).or_else(|| header.and_then(|header| header.ident("id")));
     // Calls do not repeat the task and the final message that are next to their list.
     let is_told = events.iter().any(|event| matches!(event.what, Some(What::Message(_) | What::Start)));
-    let around = document.members();
-    let mut task = asked(&around).filter(|_| !is_told);
+    let mut task = asked(&document.members()).filter(|_| !is_told);
     let is_over = is_told || events.iter().any(|event| event.what == Some(What::Finish));
     let (mut number, mut count, mut last_question) = (0, None, None);
     for event in &events {
@@ -383,7 +382,9 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     if let (Document::Object(members), [run]) = (document, &mut all[..]) {
         let own = std::mem::take(&mut run.recording.metadata);
         let around = chat::metadata(members);
-        let (id, model) = (own.id.or(around.id), own.model.or(around.model));
+        let mut ids = ["session_id", "conversation_id", "run_id"].iter().filter_map(|key| members.ident(key));
+        let id = ids.next().map(Cow::into_owned).or(own.id).or(around.id);
+        let model = own.model.or(around.model);
         run.recording.metadata = Metadata { id, model, parent: own.parent, ..around };
         run.recording.reward = chat::reward(members);
         if !elements.is_empty() && !is_over {

@@ -191,7 +191,7 @@ const OF_TOOLS: [&str; 2] = ["Usage: ", "Error: "];
 
 /// Prefixes of a shell's error line, and the complaints in it.
 const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
-const COMPLAINTS: [&str; 3] = ["command not found", "No such file or directory", "syntax error "];
+const COMPLAINTS: [&str; 2] = ["command not found", "No such file or directory"];
 
 fn outcome(tool: &str, observation: Text<'_>) -> Outcome {
     /// Number of characters that show whether a text reports a failure.
@@ -205,7 +205,7 @@ pub(in crate::read) fn is_failure(text: &str, tool: &str) -> bool {
     let begins =
         |(start, part): &(&str, &str)| line.strip_prefix(start).is_some_and(|rest| rest.contains(part));
     FAILURES.iter().any(begins)
-        || SHELLS.iter().any(|shell| line.starts_with(shell)) && COMPLAINTS.iter().any(|complaint| line.contains(complaint))
+        || SHELLS.iter().any(|shell| line.starts_with(shell)) && (line.contains(": syntax error ") || COMPLAINTS.iter().any(|end| line.trim_end().ends_with(end)))
         || tool != "bash" && OF_TOOLS.iter().any(|start| line.starts_with(start))
         // The command may have several lines.
         || text.starts_with("The command '") && text.contains("' was cancelled because it took more than ")
