@@ -104,7 +104,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
             match lines_of(&lines, whole, wanted)? {
                 // Lines that repeat each other must be seen together.
                 Some(Claimed::Each)
-                    if snapshots::continued(lines.get(..LINES[1]).unwrap_or(&lines)).is_empty() =>
+                    if !lines.iter().take(LINES[1]).any(|line| snapshots::is_snapshot(*line)) =>
                 {
                     return Ok(Recognised::Each);
                 }

@@ -1,45 +1,52 @@
-//! Finds growing snapshots: a log may repeat a conversation so far each time that it grows.
+//! Finds growing snapshots: a log may repeat a conversation so far at each of its steps.
 
 use std::collections::BTreeSet;
 
-use super::members::Members;
 use crate::json::{Kind, Raw};
 
-/// Returns the places of the items whose conversation a later item begins with and continues.
+/// Members that number the snapshots of a conversation. Without one, equal beginnings are runs of their own, such as
+/// trials.
+const COUNTERS: [&[u8]; 6] = [b"iteration", b"move", b"round", b"step", b"timestamp", b"turn"];
+
+/// Returns the places of the items whose conversation a later item begins with and continues, and that are otherwise
+/// equal.
 pub(super) fn continued(items: &[Raw<'_>]) -> BTreeSet<usize> {
-    let conversations = items.iter().enumerate();
-    let mut all: Vec<(&[u8], usize)> =
-        conversations.filter_map(|(place, item)| Some((conversation(*item)?, place))).collect();
+    let snapshots = items.iter().enumerate();
+    let mut all: Vec<_> = snapshots.filter_map(|(place, item)| Some((snapshot(*item)?, place))).collect();
     // In this order, a conversation is directly before those that continue it.
     all.sort_unstable();
-    let groups: Vec<_> = all.chunk_by(|one, next| one.0 == next.0).collect();
     let mut found = BTreeSet::new();
-    for pair in groups.windows(2) {
-        if let [[same @ .., (one, last)], [.., (next, later)]] = pair
-            && next.strip_prefix(*one).is_some_and(|rest| rest.trim_ascii_start().starts_with(b","))
+    for pair in all.windows(2) {
+        if let [((around, one), place), ((next_around, next), later)] = pair
+            && around == next_around
+            && place < later
+            && next.strip_prefix(*one).is_some_and(|rest| matches!(rest.trim_ascii_start(), [] | [b',', ..]))
         {
-            let places = same.iter().map(|(_, place)| *place).chain([*last]);
-            found.extend(places.filter(|place| place < later));
+            found.insert(*place);
         }
     }
     found
 }
 
-/// Returns the messages of an item, up to the closing bracket: the item itself, or its longest list of objects. A list
-/// of objects with a role comes first; with two such lists, neither is the whole conversation.
-fn conversation(item: Raw<'_>) -> Option<&[u8]> {
-    let lists = match item.kind() {
-        Kind::List => vec![item],
-        _ => Members::from(item).iter().map(|(_, value)| value).collect(),
-    };
-    let shown = lists.into_iter().filter_map(|list| {
-        let first = list.first_items(1).into_iter().find(|first| first.kind() == Kind::Object)?;
-        Some((first.member("role").is_some(), list.bytes().len(), list.bytes()))
+/// Returns true if an item may be one of the snapshots of a conversation.
+pub(super) fn is_snapshot(item: Raw<'_>) -> bool {
+    snapshot(item).is_some()
+}
+
+/// The members of a snapshot but its counters, and its messages up to the closing bracket.
+type Snapshot<'a> = (Vec<(Vec<u8>, &'a [u8])>, &'a [u8]);
+
+fn snapshot<'a>(item: Raw<'a>) -> Option<Snapshot<'a>> {
+    let (mut around, mut messages, mut is_counted) = (Vec::new(), None, false);
+    let read = item.json().object(|key, value| {
+        let value: Raw<'a> = value.raw()?;
+        match key {
+            b"messages" if value.kind() == Kind::List => messages = Some(value.bytes()),
+            key if COUNTERS.contains(&key) => is_counted = true,
+            key => around.push((key.to_vec(), value.bytes())),
+        }
+        Ok(())
     });
-    let mut shown: Vec<_> = shown.collect();
-    shown.sort_unstable();
-    match shown[..] {
-        [.., (true, ..), (true, ..)] => None,
-        _ => Some(shown.last()?.2.strip_suffix(b"]")?.trim_ascii_end()),
-    }
+    read.ok().filter(|()| is_counted)?;
+    Some((around, messages?.strip_suffix(b"]")?.trim_ascii_end()))
 }

@@ -303,7 +303,7 @@ fn read_inside(
 ) {
     let outer = std::mem::replace(&mut runs.around, chat::around(&holder.members()));
     let around = holder.members();
-    for value in latest(values, runs) {
+    for value in values.iter().copied() {
         let Some(document) = Document::of_value(value) else {
             runs.pass_over("values of unknown format", 1);
             continue;

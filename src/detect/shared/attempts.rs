@@ -157,7 +157,9 @@ impl Attempts {
         if matches!(excuse, Some(Excuse::Polling | Excuse::Waiting)) {
             self.waited = self.actions;
         }
-        let looked = answer.call.key.filter(|_| answer.call.does == Does::Read);
+        // A file is not expected to change by itself.
+        let may_change = failed || answer.call.target.is_none();
+        let looked = answer.call.key.filter(|_| may_change && answer.call.does == Does::Read);
         if self.looked.len() == Self::LOOKED {
             self.looked.clear();
         }
@@ -268,8 +270,6 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| {
 
 impl AnswerState {
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Self {
-        let waits =
-            |program: &str| words(program).next().is_some_and(|word| matches!(word, "sleep" | "wait"));
         let is_waiting =
             action.status != Status::Unknown && call.parts.iter().any(|part| waits(&part.program));
         let Some(answer) = action.observation.present() else {
@@ -309,6 +309,16 @@ impl AnswerState {
             Self::Told
         }
     }
+}
+
+/// Returns true if a program or tool only waits: `sleep`, `wait_for_next_day`, `computer wait`.
+fn waits(program: &str) -> bool {
+    let program = program.to_ascii_lowercase();
+    let all: Vec<&str> = words(&program).collect();
+    matches!(
+        all[..],
+        ["sleep" | "wait"] | ["start", "sleep"] | ["wait", "for" | "until", ..] | [.., _, "wait"]
+    )
 }
 
 /// Returns true if an answer says that its command has ended.

@@ -195,7 +195,7 @@ fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, mes
 #[rustfmt::skip]
 static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "not able", "cannot", "can't", "can’t",
     "could not", "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed",
-    "blocked", "denied", "rejected", "approv", "need your"]));
+    "blocked", "denied", "rejected", "your approval", "please approve", "require approval", "requires approval"]));
 
 /// The default rule. Failed checks are judged separately; most other failures belong to goals.
 #[derive(Debug)]

@@ -191,6 +191,10 @@ impl Goals {
     pub(super) fn success(&mut self, attempt: &Attempt, action: &Action<'_>, known: bool) {
         let call = &attempt.call.call;
         self.changed.extend(call.parts.iter().filter_map(|part| part.file.as_deref().map(Digest::of_text)));
+        // After an edit, the same call is another attempt.
+        if attempt.changes && (call.is_shell || call.parts.iter().any(|part| part.file.is_some())) {
+            self.done.clear();
+        }
         self.done.extend(call.key.filter(|_| !call.is_shell));
         if self.waiting == 0 {
             return;
