@@ -11,12 +11,10 @@ const SCOPE: Mark = All(&[Says("scope_category", &["start", "end"]), Has(&["cate
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut scopes: Ordered<_, [Members<'_>; 2]> = Ordered::default();
-    let mut roots = TextMap::default();
+    let (mut parents, mut roots) = (TextMap::default(), TextMap::default());
     for event in fitting(&SCOPE, document.each(), "events of other kinds", runs) {
         let id = event.ident("uuid").unwrap_or_default();
-        let parent = event.ident("parent_uuid");
-        let root = parent.map_or_else(|| id.clone(), |parent| roots.get(&parent).cloned().unwrap_or(parent));
-        roots.insert(id.clone(), root);
+        parents.extend(event.ident("parent_uuid").map(|parent| (id.clone(), parent)));
         let [start, end] = scopes.get(id, |_| Default::default());
         let is_end = event.name("scope_category").as_deref() == Some("end");
         *(if is_end { end } else { start }) = event;
@@ -25,7 +23,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     for [start, end] in scopes.into_values() {
         let either = |key| start.present(key).or_else(|| end.present(key));
         let id = ident(either("uuid")).unwrap_or_default();
-        let trace = roots.get(&id).cloned().unwrap_or_default();
+        let trace = root(&id, &parents, &mut roots);
         let mut span = Observed::new(trace, id, ident(either("parent_uuid")));
         span.name(ident(either("name")).unwrap_or_default());
         span.lasted(start.time("timestamp"), end.time("timestamp"));
@@ -50,4 +48,24 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     }
     observed::give(spans, runs);
     Ok(())
+}
+
+/// Returns the outermost known ancestor of an event, and notes it for the events between them.
+fn root<'a>(
+    id: &Cow<'a, str>,
+    parents: &TextMap<Cow<'a, str>, Cow<'a, str>>,
+    roots: &mut TextMap<Cow<'a, str>, Cow<'a, str>>,
+) -> Cow<'a, str> {
+    let (mut top, mut path) = (id, Vec::new());
+    // Parents may form a circle, so each event is noted at once.
+    while !roots.contains_key(top)
+        && let Some(parent) = parents.get(top)
+    {
+        roots.insert(top.clone(), top.clone());
+        path.push(top);
+        top = parent;
+    }
+    let root = roots.get(top).unwrap_or(top).clone();
+    roots.extend(path.into_iter().map(|id| (id.clone(), root.clone())));
+    root
 }

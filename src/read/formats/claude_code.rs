@@ -36,6 +36,8 @@ type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 #[derive(Default)]
 struct Sessions<'a> {
     open: Ordered<Key<'a>, Session<'a>>,
+    /// True if a session has a line other than its result.
+    has_lines: bool,
     /// The session of the previous line.
     last: Option<Cow<'a, str>>,
     /// The session of the last line that starts one in printed output, and its model.
@@ -68,7 +70,7 @@ impl<'a> Sessions<'a> {
         let key = (read.session.clone().or_else(|| self.last.clone()), None);
         let is_first = self.open.known(&key).is_none();
         let is_begun = || self.init.as_ref().is_some_and(|(session, _)| *session == key.0);
-        if is_first && !is_begun() && self.open.first_mut().is_some() {
+        if is_first && !is_begun() && self.has_lines {
             return None;
         }
         let session = self.session(key);
@@ -110,6 +112,7 @@ impl<'a> Sessions<'a> {
             return runs
                 .pass_over("lines of a copy of the session, made for a summary or a side question", 1);
         }
+        self.has_lines = true;
         let session = self.session((session, part));
         if line.uuid.take().is_some_and(|uuid| !session.uuids.insert(uuid)) {
             return runs.pass_over("repeated lines", 1);
@@ -118,7 +121,14 @@ impl<'a> Sessions<'a> {
             session.run.metadata.agent = Some("cursor".into());
         }
         session.has_failed = line.model.as_deref() == Some(SYNTHETIC);
-        if is_assistant { session.assistant(line) } else { session.user(line) }
+        if is_assistant {
+            return session.assistant(line);
+        }
+        let (turn, is_attached) = (session.next_turn(), line.queue.is_some());
+        if line.text.take_if(|text| session.queue.has_sent(text, is_attached, turn)).is_some() {
+            session.run.pass_over("repeated messages", 1);
+        }
+        session.user(line);
     }
 
     /// Reads a line without a message: the start of printed output, or a change of the queue.
@@ -128,7 +138,7 @@ impl<'a> Sessions<'a> {
             self.init = Some((session, model));
         } else if let Some(known) = self.open.known(&(session, None))
             && let Some(operation) = line.queue.take()
-            && let Some(text) = known.queue.change(&operation, line.text.take())
+            && let Some(text) = known.queue.change(&operation, line.text.take(), known.next_turn())
         {
             line.text = Some(text);
             return known.user(line);
@@ -207,9 +217,6 @@ impl<'a> Session<'a> {
         let turn = self.next_turn();
         let is_local = |text: Text<'_>| LOCAL.iter().any(|start| text.starts_with(start));
         if let Some(text) = line.text.filter(|text| !is_local(text.text())) {
-            if self.queue.has_sent(&text, line.queue.is_some()) {
-                return self.run.pass_over("repeated messages", 1);
-            }
             let actor = if is_of_harness(&text) { Actor::Environment } else { line.writer };
             self.run.steps.message_at(actor, turn, text, line.time);
         }

@@ -1,6 +1,12 @@
 //! The queue of a Claude Code session: texts that arrive while the agent works.
 
+use std::collections::VecDeque;
+
 use super::prelude::*;
+use crate::trace::{Digest, DigestMap};
+
+/// Maximum number of texts of each kind that are remembered.
+const MOST: usize = 1_024;
 
 /// Prefixes of texts that the harness writes in the user's name.
 const OF_HARNESS: [&str; 3] = ["<task-notification>", "<bash-stdout>", "{\"task_id\":"];
@@ -11,41 +17,81 @@ pub(super) fn is_of_harness(text: &TextCow<'_>) -> bool {
 
 #[derive(Default)]
 pub(super) struct Queue<'a> {
-    waiting: Vec<TextCow<'a>>,
-    /// Texts that became messages, and may be attached to the session as well.
-    sent: Vec<TextCow<'a>>,
+    /// The texts of the user and those of the harness, oldest first. Some may wait no longer.
+    by_user: VecDeque<TextCow<'a>>,
+    by_harness: VecDeque<TextCow<'a>>,
+    /// The number of times that each text waits.
+    waiting: DigestMap<u64>,
+    /// Texts that became messages, and may have a line of their own as well: how many times, and the latest turn.
+    sent: DigestMap<u64>,
+    sent_in: DigestMap<u64>,
 }
 
 impl<'a> Queue<'a> {
-    /// Applies an operation, and returns the message that it adds. A text that is dequeued has a line of its own, but
-    /// one that is removed, because the agent reads it in its turn, may have none.
-    pub(super) fn change(&mut self, operation: &str, text: Option<TextCow<'a>>) -> Option<TextCow<'a>> {
+    /// Applies an operation, and returns the message that it adds in this turn. A text that is dequeued has a line of
+    /// its own, but one that is removed, because the agent reads it in its turn, may have none.
+    pub(super) fn change(
+        &mut self,
+        operation: &str,
+        text: Option<TextCow<'a>>,
+        turn: u64,
+    ) -> Option<TextCow<'a>> {
         match operation {
-            "enqueue" => self.waiting.extend(text),
-            "popAll" => self.waiting.clear(),
+            "enqueue" => self.enqueue(text?),
+            "popAll" => {
+                self.waiting.clear();
+                self.by_user.clear();
+                self.by_harness.clear();
+            }
             "dequeue" | "remove" => {
-                // Texts of the user come before those of the harness.
-                let is_next = |waiting: &TextCow<'a>| match &text {
-                    Some(text) => waiting.text() == text.text(),
-                    None => !is_of_harness(waiting),
-                };
-                let next = self.waiting.iter().position(is_next).unwrap_or(0);
-                let next = (next < self.waiting.len()).then(|| self.waiting.remove(next));
-                let removed = next.filter(|_| operation == "remove");
-                self.sent.extend(removed.clone());
-                return removed;
+                let named = text.filter(|text| take(&mut self.waiting, text.text().digest()));
+                let removed = named.or_else(|| self.next()).filter(|_| operation == "remove")?;
+                if self.sent_in.len() == MOST {
+                    (self.sent, self.sent_in) = Default::default();
+                }
+                let digest = removed.text().digest();
+                *self.sent.entry(digest).or_default() += 1;
+                self.sent_in.insert(digest, turn);
+                return Some(removed);
             }
             _ => {}
         }
         None
     }
 
-    /// Returns true if the text of a line is a message already. The text does not wait any longer.
-    pub(super) fn has_sent(&mut self, text: &TextCow<'a>, is_attached: bool) -> bool {
-        let take = |texts: &mut Vec<TextCow<'a>>| {
-            let place = texts.iter().position(|known| known.text() == text.text());
-            place.map(|place| texts.remove(place)).is_some()
-        };
-        !take(&mut self.waiting) && is_attached && take(&mut self.sent)
+    fn enqueue(&mut self, text: TextCow<'a>) {
+        *self.waiting.entry(text.text().digest()).or_default() += 1;
+        let texts = if is_of_harness(&text) { &mut self.by_harness } else { &mut self.by_user };
+        texts.push_back(text);
+        if texts.len() > MOST
+            && let Some(oldest) = texts.pop_front()
+        {
+            take(&mut self.waiting, oldest.text().digest());
+        }
     }
+
+    /// Removes the next text. Those of the user come before those of the harness.
+    fn next(&mut self) -> Option<TextCow<'a>> {
+        let Self { by_user, by_harness, waiting, .. } = self;
+        let mut texts = std::iter::from_fn(|| by_user.pop_front().or_else(|| by_harness.pop_front()));
+        texts.find(|text| take(waiting, text.text().digest()))
+    }
+
+    /// Returns true if the text of a line in this turn is a message already. The text does not wait any longer.
+    pub(super) fn has_sent(&mut self, text: &TextCow<'a>, is_attached: bool, turn: u64) -> bool {
+        let digest = text.text().digest();
+        !take(&mut self.waiting, digest)
+            && (is_attached || self.sent_in.get(&digest) == Some(&turn))
+            && take(&mut self.sent, digest)
+    }
+}
+
+/// Lowers the count of a text, or returns false if it has none.
+fn take(counts: &mut DigestMap<u64>, text: Digest) -> bool {
+    let Some(count) = counts.get_mut(&text) else { return false };
+    *count -= 1;
+    if *count == 0 {
+        counts.remove(&text);
+    }
+    true
 }

@@ -123,7 +123,15 @@ impl<'a> Event<'a> {
         {
             what = Some(What::Message(Actor::Environment));
         }
-        let is_thought = ["type", "kind"].iter().any(|key| says(key, &["thinking", "reasoning"]));
+        let of_thought = |key: &&str, layer: &Members<'_>| {
+            matches!(layer.name(key).as_deref(), Some("thinking" | "reasoning"))
+        };
+        // A message may hold a text in addition to a thought.
+        let is_thought = layers.iter().any(|layer| {
+            ["type", "kind"].iter().any(|key| of_thought(key, layer))
+                && layer.has("content")
+                && !layer.has("text")
+        });
         let mut event = Self { layers, path, tool, what };
         if event.what == Some(What::Call) && event.name().is_none() && !event.calls().is_empty() {
             event.what = Some(What::Message(Actor::Agent));

@@ -66,18 +66,12 @@ const NO_CALLS: [&str; 7] =
     ["message", "system", "recall", "change_agent_state", "condensation", "condensation_request", "null"];
 
 /// Members of `args` that are not arguments.
-const NO_ARGUMENTS: [&[u8]; 10] = [
-    b"action",
-    b"action_risk",
-    b"blocking",
-    b"confirmation_state",
-    b"hidden",
-    b"is_confirmed",
-    b"is_static",
-    b"keep_prompt",
-    b"kernel_init_code",
-    b"security_risk",
-];
+const NO_ARGUMENTS: [&[u8]; 5] =
+    [b"security_risk", b"confirmation_state", b"hidden", b"blocking", b"is_static"];
+
+/// Members of an action that are not arguments, if its arguments are members of its own.
+const NO_ARGUMENTS_OF_FLAT: [&[u8]; 5] =
+    [b"action", b"action_risk", b"is_confirmed", b"keep_prompt", b"kernel_init_code"];
 
 /// An event. Its `tool_call_metadata` holds the call as the model wrote it, and the response that contained it.
 #[derive(Debug, Default)]
@@ -276,8 +270,11 @@ impl<'a> Log<'a> {
         let action = event.kind("action").unwrap_or_default();
         let is_finish = action == "finish";
         // For `think`, the thought is the argument.
-        let arguments = event.members.get("args").or_else(|| event.flat());
-        let arguments = arguments.map(|arguments| arguments_of(arguments, action == "think"));
+        let with_thought = action == "think";
+        let arguments = match event.members.get("args") {
+            Some(given) => Some(arguments_of(given, with_thought, false)),
+            None => event.flat().map(|action| arguments_of(action, with_thought, true)),
+        };
         let id = event.members.ident("id");
         let call = Call::new(0, id.clone(), written.name("function_name").unwrap_or(action));
         let number = self.run.add(call.with(arguments.unwrap_or_default()));
@@ -298,7 +295,11 @@ fn written_arguments<'a>(metadata: &Members<'a>, response: &Members<'a>) -> Opti
     call.member("function")?.member("arguments")
 }
 
-/// Returns the arguments without [`NO_ARGUMENTS`], and without `thought` unless `with_thought`.
-fn arguments_of(value: Raw<'_>, with_thought: bool) -> Content<Arguments<'_>> {
-    common::arguments_without(value, |key| NO_ARGUMENTS.contains(&key) || !with_thought && key == b"thought")
+/// Returns the arguments without those members that are not, and without `thought` unless `with_thought`.
+fn arguments_of(value: Raw<'_>, with_thought: bool, is_flat: bool) -> Content<Arguments<'_>> {
+    common::arguments_without(value, |key| {
+        NO_ARGUMENTS.contains(&key)
+            || is_flat && NO_ARGUMENTS_OF_FLAT.contains(&key)
+            || !with_thought && key == b"thought"
+    })
 }

@@ -204,7 +204,7 @@ struct Branch<'a> {
     /// For each id, the number of calls that another kind of line may repeat.
     called: BTreeMap<Cow<'a, str>, u64>,
     answered: BTreeMap<Cow<'a, str>, u64>,
-    /// The texts of the agent, and those that it sent by a tool.
+    /// The texts of the agent since the last message of the user, and those that it sent by a tool.
     said: DigestSet,
 }
 
@@ -287,6 +287,7 @@ impl<'a> Branch<'a> {
             }
             Some("bashExecution") => self.command(message),
             Some("user") => {
+                self.said = DigestSet::default();
                 self.run.say(Actor::User, message.message("content"));
                 // Command Code puts results into messages of the user.
                 let parts = message.objects("content");
