@@ -53,18 +53,21 @@ pub(super) struct Parsed<'a> {
     pub(super) value: Option<Raw<'a>>,
     pub(super) no_json: u64,
     pub(super) no_object: u64,
+    /// Number of lines of metadata before lines that are lists.
+    before: u64,
 }
 
 impl<'a> Parsed<'a> {
     /// Makes a document without other lines.
     pub(super) fn whole(document: Document<'a>, value: Option<Raw<'a>>) -> Self {
-        Self { document, value, no_json: 0, no_object: 0 }
+        Self { document, value, no_json: 0, no_object: 0, before: 0 }
     }
 
     /// Counts the lines that are not objects as skipped.
     pub(super) fn pass_over_others(&self, runs: &mut Runs<'_>) {
         runs.pass_over("lines that are not JSON", self.no_json);
         runs.pass_over("lines that are not objects", self.no_object);
+        runs.pass_over("lines of metadata before lists", self.before);
     }
 
     /// Splits an input: one document, or else lines. `index` holds the ends of its long values.
@@ -97,14 +100,16 @@ impl<'a> Parsed<'a> {
         }
         // A line of metadata may come before lines that are lists.
         let is_before = |line: &Raw<'_>| lists.first().is_some_and(|list| line.offset() < list.offset());
-        let has_no_list =
-            |line: &Raw<'_>| Members::from(*line).iter().all(|(_, value)| value.kind() != Kind::List);
+        let is_metadata = |line: &Raw<'_>| {
+            let members = Members::from(*line);
+            !members.has("role") && members.iter().all(|(_, value)| value.kind() != Kind::List)
+        };
         if !lists.is_empty()
             && objects.len() < 2
-            && objects.iter().all(|line| is_before(line) && has_no_list(line))
+            && objects.iter().all(|line| is_before(line) && is_metadata(line))
         {
-            no_object += objects.len() as u64;
-            return Parsed { document: Document::List(lists), value: None, no_json, no_object };
+            let before = objects.len() as u64;
+            return Parsed { document: Document::List(lists), value: None, no_json, no_object, before };
         }
         no_object += lists.len() as u64;
         if no_json + no_object > 0
@@ -112,7 +117,7 @@ impl<'a> Parsed<'a> {
         {
             (objects, no_json, no_object) = (values, 0, 0);
         }
-        Parsed { document: Document::Lines(objects), value: None, no_json, no_object }
+        Parsed { document: Document::Lines(objects), value: None, no_json, no_object, before: 0 }
     }
 
     /// Parses one line of many. If it is not an object, the document is empty and the line is counted.
@@ -124,7 +129,8 @@ impl<'a> Parsed<'a> {
             }
         }
         let no_object = u64::from(line.kind() != Kind::Object && line.json().is_sound());
-        Parsed { document: Document::Lines(Vec::new()), value: None, no_json: 1 - no_object, no_object }
+        let document = Document::Lines(Vec::new());
+        Parsed { no_json: 1 - no_object, no_object, ..Self::whole(document, None) }
     }
 
     /// Returns the input as one line, if it is a single object.

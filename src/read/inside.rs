@@ -5,8 +5,10 @@ use super::document::Document;
 use super::formats::events;
 use super::recognise::Asked;
 use super::signature::{self, Look};
+use super::words;
 use crate::error::Result;
 use crate::json::{Kind, Raw};
+use crate::trace::Actor;
 
 /// The maximum depth at which documents inside a document are found.
 pub(super) const DEPTH: usize = 3;
@@ -88,13 +90,18 @@ pub(super) fn inside<'a>(
         }
     }
     let are_objects = || found.iter().all(|value| value.kind() == Kind::Object);
-    // Lists next to anything else may be parts of one run.
-    let are_lists =
-        || found.iter().all(|value| value.kind() == Kind::List) && values.len() == members.keys().count();
+    // Lists next to anything else may be parts of one run, and so may one that does not begin with a request.
+    let are_lists = || found.iter().all(|value| is_asked(*value)) && values.len() == members.keys().count();
     if found.len() > 1 && found.len() == values.len().min(CHECKED) && (are_objects() || are_lists()) {
         return Ok(Some(values.into_iter().map(|(_, value)| value).collect()));
     }
     Ok((found.len() == 1).then_some(found))
+}
+
+/// Returns true if a value is a list that begins with a message of the user or the system.
+fn is_asked(value: Raw<'_>) -> bool {
+    let role = value.first_items(1).first().and_then(|first| first.member("role")?.string());
+    role.is_some_and(|role| matches!(words::actor_of(&role), Actor::User | Actor::System))
 }
 
 /// Returns true if a format claims a value, or documents inside it.

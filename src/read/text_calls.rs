@@ -155,8 +155,8 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
             Entry::Message { turn, ref text, .. } if !asked.is_empty() => {
                 let text = text.text().to_str().into_owned();
                 let results = results(&text);
-                // A tag is meant for the harness, so the text directly after a sole call is its answer.
-                let is_other = evidence == Evidence::Answers && (grammar.prompt.is_none() || asked.len() > 1);
+                let is_own = grammar.marks.contains(&"<function=") && swe_agent::is_reply(&text);
+                let is_other = evidence == Evidence::Answers && !is_own;
                 if results.is_empty() && is_other {
                     run.put(entry);
                 } else if results.is_empty() {

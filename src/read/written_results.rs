@@ -40,8 +40,8 @@ pub(super) fn unwrapped(mut words: TextCow<'_>) -> Unwrapped<'_> {
         let flag = ["isError", "is_error"].iter().find_map(|key| object.flag(key));
         is_marked_ok |= flag == Some(false);
         outcome = outcome.or_else(|| recorded(&object, flag == Some(true)));
-        let is_error = object.name("object").is_some_and(|object| object == "error");
-        if depth > 0 && is_error && may_report && !is_marked_ok {
+        let is_error = depth > 0 && object.name("object").is_some_and(|object| object == "error");
+        if (is_error || is_stated_error(&object)) && may_report && !is_marked_ok {
             outcome = outcome.or(Some(Outcome::error(Provenance::Text)));
         }
         let Some((inner, is_failed)) = inside(value, &object) else { break };
@@ -57,7 +57,7 @@ pub(super) fn unwrapped(mut words: TextCow<'_>) -> Unwrapped<'_> {
 /// Returns the outcome of a result that is marked as failed, or else that in the exit code next to the output of a
 /// command.
 fn recorded(object: &Members<'_>, is_failed: bool) -> Option<Outcome> {
-    if is_failed || is_stated_error(object) {
+    if is_failed {
         return Some(Outcome::flag(true));
     }
     let is_of_command = ["stdout", "stderr", "output", "content"].iter().any(|key| object.has(key));

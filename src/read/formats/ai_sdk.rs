@@ -28,7 +28,10 @@ const EVENT: Mark = Any(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     if any_of_first(document.items(), |event| EVENT.fits(event)) {
-        return stream(document.items(), runs);
+        let mut stream = Stream::default();
+        document.items().iter().for_each(|event| stream.event(&Members::from(*event)));
+        stream.end_message();
+        return stream.run.give(runs);
     }
     let mut run = Recording::default();
     let chat = document.members();
@@ -41,50 +44,98 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// Reads the events of a stream, in which texts and arguments come in pieces.
-fn stream(events: &[Raw<'_>], runs: &mut Runs<'_>) {
-    let mut run = Recording::default();
-    let mut inputs: Ordered<Cow<'_, str>, (Option<CallNumber>, String)> = Ordered::default();
-    let (mut said, mut said_in) = (String::new(), None);
-    for event in events.iter().map(|event| Members::from(*event)) {
+/// A stream of events, in which texts and arguments come in pieces. An element with a role is a message of its own.
+#[derive(Default)]
+struct Stream<'a> {
+    run: Recording<'a>,
+    /// The texts that have not ended, by id.
+    said: Ordered<Option<Cow<'a, str>>, String>,
+    /// The calls of the current message by id, each with the pieces of its arguments.
+    inputs: Ordered<Option<Cow<'a, str>>, (Option<CallNumber>, String)>,
+}
+
+impl<'a> Stream<'a> {
+    fn event(&mut self, event: &Members<'a>) {
         let kind = event.name("type").unwrap_or_default();
-        if kind != "text-delta" || event.ident("id") != said_in {
-            run.say(Actor::Agent, Some(std::mem::take(&mut said).into()));
+        if event.has("role") {
+            self.end_message();
+            message(event, &mut self.run);
+            let others =
+                event.objects("content").filter(|part| part.name("type").is_none_or(|kind| kind != "text"));
+            self.run.pass_over("parts of other types", others.count() as u64);
+            return self.run.turn(None);
         }
-        if kind == "text-delta" {
-            said.push_str(&event.name("delta").unwrap_or_default());
-            said_in = event.ident("id");
-            continue;
-        }
-        let id = event.ident("toolCallId");
         match &*kind {
-            "start-step" => run.turn(None),
-            "tool-input-start" | "tool-input-delta" | "tool-input-available" | "tool-input-error" => {
-                let (number, input) = inputs.get(id.clone().unwrap_or_default(), |_| Default::default());
-                let number = *number.get_or_insert_with(|| run.call(id, event.name("toolName"), None));
-                input.push_str(&event.name("inputTextDelta").unwrap_or_default());
-                if let Some(whole) = event.present("input") {
-                    *input = whole.string().unwrap_or_else(|| whole.spelling()).into_owned();
-                }
-                if let Some(call) = run.call_mut(number) {
-                    call.arguments = common::arguments_of_text(input.clone().into());
-                }
-                if kind == "tool-input-error" {
-                    run.answer_call(number, event.result("errorText"), Outcome::flag(true));
-                }
+            "text-delta" => match event.name("delta") {
+                Some(delta) => self.said.get(event.ident("id"), |_| String::new()).push_str(&delta),
+                None => self.run.pass_over("parts of other types", 1),
+            },
+            "text-end" => {
+                let said = std::mem::take(self.said.get(event.ident("id"), |_| String::new()));
+                self.run.say(Actor::Agent, Some(said.into()));
             }
-            "tool-output-available" if event.flag("preliminary") == Some(true) => {}
-            "tool-output-available" => run.answer(id, None, event.result("output"), Outcome::flag(false)),
-            "tool-output-error" => run.answer(id, None, event.result("errorText"), Outcome::flag(true)),
-            "tool-output-denied" => run.answer(id, None, None, Outcome::REFUSED),
-            "error" => run.say(Actor::Environment, event.text("errorText")),
-            "start" | "finish" | "finish-step" | "text-start" | "text-end" | "message-metadata" => {}
+            kind if kind.starts_with("tool-input-") => self.input(kind, event),
             kind if kind.starts_with("reasoning-") => {}
-            _ => run.pass_over("parts of other types", 1),
+            "text-start" | "message-metadata" => {}
+            kind => {
+                self.end_texts();
+                self.other(kind, event);
+            }
         }
     }
-    run.say(Actor::Agent, Some(said.into()));
-    run.give(runs);
+
+    fn other(&mut self, kind: &str, event: &Members<'a>) {
+        let id = event.ident("toolCallId");
+        match kind {
+            "start-step" => self.run.turn(None),
+            "start" => self.end_message(),
+            "finish" => {
+                self.end_message();
+                self.run.turn(None);
+            }
+            "finish-step" => {}
+            "tool-output-available" if event.flag("preliminary") == Some(true) => {}
+            "tool-output-available" => {
+                self.run.answer(id, None, event.result("output"), Outcome::flag(false))
+            }
+            "tool-output-error" => self.run.answer(id, None, event.result("errorText"), Outcome::flag(true)),
+            "tool-output-denied" => self.run.answer(id, None, None, Outcome::REFUSED),
+            "error" => self.run.say(Actor::Environment, event.text("errorText")),
+            _ => self.run.pass_over("parts of other types", 1),
+        }
+    }
+
+    /// Reads a piece of the arguments of a call, or all of them.
+    fn input(&mut self, kind: &str, event: &Members<'a>) {
+        let id = event.ident("toolCallId");
+        let (number, input) = self.inputs.get(id.clone(), |_| Default::default());
+        let number = *number.get_or_insert_with(|| self.run.call(id, event.name("toolName"), None));
+        input.push_str(&event.name("inputTextDelta").unwrap_or_default());
+        if let Some(whole) = event.present("input") {
+            input.clear();
+            self.run.call_mut(number).into_iter().for_each(|call| call.arguments = common::arguments(whole));
+        }
+        if kind == "tool-input-error" {
+            self.run.answer_call(number, event.result("errorText"), Outcome::flag(true));
+        }
+    }
+
+    fn end_texts(&mut self) {
+        for said in std::mem::take(&mut self.said).into_values() {
+            self.run.say(Actor::Agent, Some(said.into()));
+        }
+    }
+
+    /// Ends a message. Another message may use its ids again.
+    fn end_message(&mut self) {
+        self.end_texts();
+        for (number, input) in std::mem::take(&mut self.inputs).into_values() {
+            if let Some(call) = number.filter(|_| !input.is_empty()).and_then(|call| self.run.call_mut(call))
+            {
+                call.arguments = common::arguments_of_text(input.into());
+            }
+        }
+    }
 }
 
 fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {

@@ -311,7 +311,8 @@ fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Run
 /// A key of the object around a run, and the keys of the objects in it.
 type Path = [&'static str];
 
-/// Where the reward is, most specific first: a number, or a flag that says whether the task was solved.
+/// Where the reward is, most specific first: a number if it is a reward or a score, or else a flag that says whether
+/// the task was solved.
 const REWARDS: [&Path; 9] = [
     &["reward"],
     &["resolved"],
@@ -327,11 +328,11 @@ const IDS: [&Path; 8] = [
     &["trace_id"],
     &["traj_id"],
     &["rollout_id"],
-    &["run_id"],
     &["session_id"],
     &["conversation_id"],
     &["id"],
     &["uuid"],
+    &["run_id"],
 ];
 const TASKS: [&Path; 5] =
     [&["task_id"], &["instance_id"], &["task_name"], &["input_metadata", "row_id"], &["task", "id"]];
@@ -349,9 +350,16 @@ fn at<'a, T>(members: &Members<'a>, paths: &[&Path], read: impl Fn(Raw<'a>) -> O
 
 /// Returns the reward in the object around a run.
 pub(super) fn reward(members: &Members<'_>) -> Option<f64> {
-    at(members, &REWARDS, |value| match value.kind() {
-        Kind::Number => value.json().float().ok(),
-        _ => value.boolean().map(|solved| f64::from(u8::from(solved))),
+    REWARDS.iter().find_map(|path| {
+        let (key, outer) = path.split_last()?;
+        let around = outer.iter().fold(members.clone(), |around, key| around.object(key));
+        // A score of any range, such as 85 of 100, counts only if it is known whether that is enough.
+        let is_reward = |number: &f64| match *key {
+            "score" => (0.0..=1.0).contains(number) || around.flag("passed").is_some(),
+            key => key == "reward",
+        };
+        let flag = || around.flag(key).map(|solved| f64::from(u8::from(solved)));
+        around.number(key).filter(is_reward).or_else(flag)
     })
 }
 

@@ -33,10 +33,11 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Returns the items of a list of bare results, one for each call.
-    pub(super) fn bare_results(&self) -> Option<Vec<Raw<'a>>> {
+    /// Returns a list of bare results, and its items.
+    pub(super) fn bare_results(&self) -> Option<(Raw<'a>, Vec<Raw<'a>>)> {
         let Self::Value(raw) = self else { return None };
-        raw.items().filter(|items| items.iter().all(|item| item.member("type").is_none()))
+        let items = raw.items().filter(|items| items.iter().all(|item| item.member("type").is_none()))?;
+        Some((*raw, items))
     }
 
     /// Returns the result blocks of a message that is a result.

@@ -11,6 +11,7 @@ use super::prelude::*;
 use crate::read::answers_without_id::InOrder;
 use crate::read::text_calls;
 use crate::read::written_results::{self, Unwrapped};
+use crate::trace::Entry;
 
 /// Prefixes of result texts that report a failure.
 const FAILURES: [&str; 5] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:", "MCP error -"];
@@ -174,16 +175,22 @@ impl<'a> Conversation<'a> {
             }
             return Ok(());
         }
-        let bare = element.content.as_ref().filter(|_| role == "observation").and_then(Body::bare_results);
-        if let Some(results) = bare {
-            let turn = self.end_turn();
-            for result in results {
-                self.answer(turn, None, None, Element::default().answer(words::result(result)));
+        let is_bare = role == "observation" && element.answers.is_none();
+        let bare = element.content.as_ref().filter(|_| is_bare).and_then(Body::bare_results);
+        if let Some((list, results)) = bare {
+            let open = self.open_calls();
+            let results = if results.len() == open.len() { results } else { vec![list] };
+            if results.len() == open.len() {
+                self.end_turn();
+                for (call, result) in open.into_iter().zip(results) {
+                    let answer = Element::default().answer(words::result(result));
+                    self.assembler.answer_call(call, answer);
+                }
+                return Ok(());
             }
-            return Ok(());
         }
         match &*role {
-            "tool" | "function" => {
+            "tool" | "function" | "observation" if role != "observation" || element.answers.is_some() => {
                 let turn = self.end_turn();
                 self.result(turn, role == "function", element);
                 return Ok(());
@@ -282,6 +289,15 @@ impl<'a> Conversation<'a> {
                 self.answer(turn, id, name.as_ref(), block.into_answer());
             }
         }
+    }
+
+    /// Returns the open calls that nothing follows.
+    fn open_calls(&mut self) -> Vec<CallNumber> {
+        self.assembler.pair_new();
+        let last = self.assembler.entries().iter().rev();
+        let open = last.take_while(|entry| matches!(entry, Entry::Call(_, None, _))).count();
+        let first = self.assembler.next_number().saturating_sub(open as u64);
+        self.assembler.calls_from(first).map(|(number, _)| number).collect()
     }
 
     /// Adds a message that is a result. With `by_name`, it is paired by the name of the tool, not by id.

@@ -171,23 +171,25 @@ fn tool(command: &str) -> &'static str {
     TOOLS.into_iter().find(|tool| *tool == word).unwrap_or("bash")
 }
 
-/// Beginnings of the first line of a failure, each with a later part of the line.
-const FAILURES: [(&str, &str); 11] = [
-    ("No replacement was performed", ""),
-    ("Your proposed edit has introduced new syntax error(s)", ""),
-    ("Invalid `", ""),
-    ("EXECUTION TIMED OUT", ""),
-    ("EXECUTION FAILED OR COMMAND MALFORMED", ""),
-    ("Traceback (most recent call last)", ""),
+/// Beginnings of failures.
+const FAILURES: [&str; 6] = [
+    "No replacement was performed",
+    "Your proposed edit has introduced new syntax error(s)",
+    "Invalid `",
+    "EXECUTION TIMED OUT",
+    "EXECUTION FAILED OR COMMAND MALFORMED",
+    "Traceback (most recent call last)",
+];
+
+/// The first line of a failure of SWE-agent's tools: its beginning and its end. Other programs may print such lines
+/// and succeed.
+const OF_TOOLS: [(&str, &str); 5] = [
+    ("Usage: ", ""),
+    ("Error: ", ""),
     ("No file open. Use the ", ""),
     ("File ", " not found"),
     ("Directory ", " not found"),
-    ("Operation '", "' is not supported by this environment"),
-    ("Your bash command contained syntax errors and was NOT executed", ""),
 ];
-
-/// Like [`FAILURES`], for tools of SWE-agent. Other programs may begin like this and succeed.
-const OF_TOOLS: [&str; 2] = ["Usage: ", "Error: "];
 
 /// Prefixes of a shell's error line, and the complaints in it.
 const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
@@ -202,11 +204,32 @@ fn outcome(tool: &str, observation: Text<'_>) -> Outcome {
 /// Returns true if the text of an answer reports that a call of this tool failed, in the words of SWE-agent or a shell.
 pub(in crate::read) fn is_failure(text: &str, tool: &str) -> bool {
     let line = words::first_line(text);
-    let begins =
-        |(start, part): &(&str, &str)| line.strip_prefix(start).is_some_and(|rest| rest.contains(part));
-    FAILURES.iter().any(begins)
-        || SHELLS.iter().any(|shell| line.starts_with(shell)) && (line.contains(": syntax error ") || COMPLAINTS.iter().any(|end| line.trim_end().ends_with(end)))
-        || tool != "bash" && OF_TOOLS.iter().any(|start| line.starts_with(start))
-        // The command may have several lines.
-        || text.starts_with("The command '") && text.contains("' was cancelled because it took more than ")
+    let end = line.trim_end().trim_end_matches('.');
+    let is_line = |(start, last): &(&str, &str)| line.starts_with(start) && end.ends_with(last);
+    FAILURES.iter().any(|start| text.starts_with(start))
+        || is_not_run(text)
+        || SHELLS.iter().any(|shell| line.starts_with(shell))
+            && (line.contains(": syntax error ")
+                || COMPLAINTS.iter().any(|end| line.trim_end().ends_with(end)))
+        || tool != "bash" && OF_TOOLS.iter().any(is_line)
+}
+
+/// Returns true if SWE-agent reports that it did not run a command, or not to its end.
+fn is_not_run(text: &str) -> bool {
+    let line = words::first_line(text).trim_end().trim_end_matches('.');
+    // The command may have several lines. The rest is one line.
+    let limit =
+        || text.strip_prefix("The command '")?.rsplit_once("' was cancelled because it took more than ");
+    let is_late = |(_, limit): (&str, &str)| {
+        let rest = limit.trim_start_matches(|mark: char| mark.is_ascii_digit() || mark == '.');
+        rest.len() < limit.len() && rest.starts_with(" seconds") && !rest.trim_end().contains('\n')
+    };
+    text.starts_with("Your bash command contained syntax errors and was NOT executed")
+        || line.starts_with("Operation '") && line.ends_with("' is not supported by this environment")
+        || limit().is_some_and(is_late)
+}
+
+/// Returns true if a text is an answer in SWE-agent's own words.
+pub(in crate::read) fn is_reply(text: &str) -> bool {
+    text.starts_with("Your command ran successfully and did not produce any output.") || is_not_run(text)
 }
