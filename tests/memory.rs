@@ -82,10 +82,10 @@ fn open_traces_use_bounded_memory_and_report_it() {
     for (steps, fails, is_metered, most) in [
         (0, false, false, 18_000),
         (50, true, false, 65_000),
-        (50, false, false, 43_000),
+        (50, false, false, 48_000),
         (50, true, true, 65_000),
         (3_000, true, false, 1_200_000),
-        (3_000, false, false, 720_000),
+        (3_000, false, false, 850_000),
         (3_000, true, true, 1_400_000),
     ] {
         let made = Made { steps, fails, is_metered };

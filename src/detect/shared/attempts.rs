@@ -96,7 +96,7 @@ impl Attempts {
     /// Maximum number of calls left running that are remembered.
     const RUNNING: usize = 8;
     /// Maximum number of look-ups that are remembered.
-    const LOOKED: usize = 64;
+    const LOOKED: usize = 16;
 
     /// Creates an empty record of the attempts of these actors.
     pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
