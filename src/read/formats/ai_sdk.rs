@@ -96,7 +96,7 @@ impl<'a> Stream<'a> {
             "finish-step" => {}
             "tool-output-available" if event.flag("preliminary") == Some(true) => {}
             "tool-output-available" => {
-                self.run.answer(id, None, event.result("output"), Outcome::flag(false))
+                self.run.answer(id, None, event.result("output"), Outcome::flag(false));
             }
             "tool-output-error" => self.run.answer(id, None, event.result("errorText"), Outcome::flag(true)),
             "tool-output-denied" => self.run.answer(id, None, None, Outcome::REFUSED),
