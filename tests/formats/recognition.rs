@@ -104,15 +104,16 @@ fn objects_of_all_formats_may_stand_one_per_line() {
 
 #[test]
 fn foreign_lines_may_precede_objects() {
+    let object = r#"{"foo": 1}"#;
+    let foreign =
+        [(object, 1), (object, 65), ("a text", 65), ("7", 1), (r#"{"level": "info", "traces": 0}"#, 1)];
     for (format, object) in objects() {
-        for foreign in [r#"{"foo": 1}"#, "a text", "7", r#"{"level": "info", "traces": 0}"#] {
-            for count in [1, 65] {
-                let text = format!("{}{object}\n{object}\n", format!("{foreign}\n").repeat(count));
-                let (traces, reading) = read(&text);
-                assert_eq!(reading.format, Some(format), "{count} lines of {foreign}");
-                let alone = read(&object).0.len();
-                assert_eq!(traces.len(), 2 * alone, "{count} lines of {foreign} before {format}");
-            }
+        for (foreign, count) in foreign {
+            let text = format!("{}{object}\n{object}\n", format!("{foreign}\n").repeat(count));
+            let (traces, reading) = read(&text);
+            assert_eq!(reading.format, Some(format), "{count} lines of {foreign}");
+            let alone = read(&object).0.len();
+            assert_eq!(traces.len(), 2 * alone, "{count} lines of {foreign} before {format}");
         }
     }
 }
