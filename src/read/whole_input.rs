@@ -301,8 +301,8 @@ fn read_inside(
     wanted: Option<Format>,
     runs: &mut Runs<'_>,
 ) {
-    let outer = std::mem::replace(&mut runs.around, chat::around(&holder.members()));
     let around = holder.members();
+    let outer = std::mem::replace(&mut runs.around, chat::around(&around));
     for value in values.iter().copied() {
         let Some(document) = Document::of_value(value) else {
             runs.pass_over("values of unknown format", 1);

@@ -349,8 +349,9 @@ impl Fold for Waste {
     }
 
     fn memory(&self) -> usize {
-        let digests =
-            self.seen.len() * 2 * size_of::<(Digest, Seen)>() + self.failures.len() * 2 * size_of::<Digest>();
+        let digests = self.seen.len() * 2 * size_of::<(Digest, Seen)>()
+            + self.written.len() * 2 * size_of::<(Digest, u64)>()
+            + self.failures.len() * 2 * size_of::<Digest>();
         let texts =
             self.by_tool.len() * 96 + self.steps.len() * STEPS * size_of::<u64>() + self.user.memory();
         digests + self.shown.memory() + self.attempts.memory() + self.baseline.memory() + texts

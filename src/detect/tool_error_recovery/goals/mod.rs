@@ -76,8 +76,9 @@ pub(super) struct Goals {
     by_key: DigestMap<Vec<usize>>,
     /// The names of the files that were changed.
     changed: DigestSet,
-    /// The keys of look-ups that were answered, and of other calls that succeeded, except in a shell.
+    /// The keys of look-ups that were answered.
     looked_up: DigestSet,
+    /// The keys of calls that succeeded since a file was last edited, except in a shell.
     done: DigestSet,
     /// The step of the latest new look-up.
     new_look: Option<u64>,
