@@ -32,19 +32,19 @@
 //!
 //! | module | task |
 //! |---|---|
-//! | [`trace`] | The model: a [`Trace`] of [`Step`]s, each a message or an [`Action`] with its observation and [`Status`] |
-//! | [`read`] | Reads bytes in any of the known formats into traces |
-//! | [`detect`] | The detectors, and the traits for detectors of your own. What their rules share (failures, what calls do, when two answers are equal) is in `detect/shared` |
-//! | [`live`] | The same detectors over unfinished runs, and the guard that answers hooks of coding agents |
-//! | [`scan`] | Files and directories, in parallel; metadata from a table |
-//! | [`calibrate`] | Detectors against labelled runs: precision, recall, intervals, readiness tiers |
+//! | [`trace`] | The model: a [`Trace`] of [`Step`]s, each a message or an [`Action`]: a call with its answer and recorded [`Status`] |
+//! | [`read`] | Reads recordings in any of the known formats into traces |
+//! | [`detect`] | The detectors, and the traits for detectors of your own. What their rules share (whether a call failed, what it does, when two answers are equal) is in `detect/shared` |
+//! | [`live`] | The same detectors over unfinished runs; the guard that answers hooks of coding agents |
+//! | [`scan`] | Searches directories for recordings and runs detectors over them in parallel; adds metadata from a table |
+//! | [`calibrate`] | Measures detectors on labelled runs: precision, recall, intervals, readiness tiers |
 //! | [`replicate`] | Correlation of recovery and errors with task rewards |
-//! | [`compare`] | Two agents, or two versions, on the same tasks |
-//! | [`benchmarks`] | BenchTrace and Recovery-Bench |
-//! | [`merge`] | Partial results of a divided corpus, and the state files that hold them |
-//! | [`stats`] | The formulas alone |
-//! | [`report`] | Tables, charts and pages of results: text, HTML, Markdown, LaTeX, CSV; JUnit |
-//! | [`export`] | A row for each finding or run in CSV; SARIF; GitHub Actions annotations; evaluation events for OpenTelemetry |
+//! | [`compare`] | Compares two agents, or two versions, on the same tasks |
+//! | [`benchmarks`] | The figures of two published benchmarks, BenchTrace and Recovery-Bench |
+//! | [`merge`] | Adds up partial results of a divided corpus; the state files that hold them |
+//! | [`stats`] | The formulas alone: intervals, correlation, tests, bootstrap |
+//! | [`report`] | Renders results as tables, charts and pages (text, HTML, Markdown, LaTeX, CSV), or as JUnit test suites |
+//! | [`export`] | Writes single findings and runs for other systems: CSV rows, SARIF, GitHub annotations, OpenTelemetry events |
 //! | [`fingerprint`] | How often one kind of event follows another |
 //!
 //! # Detectors
