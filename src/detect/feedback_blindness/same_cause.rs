@@ -203,7 +203,8 @@ impl Blindness {
         let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());
         let is_excused = |earlier: &Refusal| {
             // The user may have done something in between.
-            let user_spoke = call.is_shell && self.user.latest > earlier.step;
+            let user_spoke =
+                call.is_shell && self.user.latest > earlier.step || self.user.asks_again(earlier.step);
             // A command in between may have created what the earlier read did not find.
             let looks_again = looks && failure.kind != FailureKind::Refused && self.ran > earlier.number;
             // If the same file or command is refused again, no change in between counts.

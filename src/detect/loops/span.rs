@@ -143,7 +143,11 @@ impl Span {
                     (true, true) => ("failed", " in the same way"),
                     (false, _) => ("got the same answer", ""),
                 };
-                format!("{shown} {what} {count} times{how} (steps {first}-{last}){said}")
+                if self.varied {
+                    format!("{count} calls like {shown} {what} (steps {first}-{last}){said}")
+                } else {
+                    format!("{shown} {what} {count} times{how} (steps {first}-{last}){said}")
+                }
             }
         };
         let action = self.call.as_ref().map_or_else(String::new, |call| call.named().to_owned());

@@ -34,6 +34,8 @@ pub(super) struct Stuck {
     confirmed: Vec<Finding>,
 }
 
+/// Minimum length, in bytes, of an answer that different calls do not get by chance.
+const LONG: usize = 100;
 /// Maximum distance, in attempts, between two equal failures.
 const APART: u64 = 8;
 /// Maximum number of earlier equal calls, or equal failures, that an attempt is compared with.
@@ -107,6 +109,24 @@ impl Stuck {
             let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
             (span.certain_if(!call.is_shell && !attempt.unpaired), is_loop)
         })
+    }
+
+    /// Returns the latest calls that got the same long answer with no change in between, if they are a loop and not
+    /// all equal.
+    fn same_answer(&self, now: &Past, attempt: &Attempt, action: &Action<'_>) -> Option<Span> {
+        // Files may be equal, and calls that change or note something are all confirmed in the same words.
+        let call = &attempt.call.call;
+        let asks = call.does == Does::Read && call.target.is_none() || call.is_shell && call.does == Does::Run;
+        let tells = action.observation.present().is_some_and(|answer| answer.len() >= LONG);
+        if !tells || !asks || attempt.failure().is_some() {
+            return None;
+        }
+        let same = self.history.same_answers(now, LOOK_BACK);
+        let alike: Vec<&Past> = same.take_while(|past| past.changes_after == now.changes_before).collect();
+        let first = alike.last().filter(|_| alike.iter().any(|past| past.key != now.key))?;
+        let count = alike.len() as u64 + 1;
+        let span = Span::of(LoopKind::RepeatedCall, count, first.step, attempt);
+        (count >= self.config.min_repeats).then(|| Span { varied: true, ..span })
     }
 
     /// Returns the equal failures up to this attempt, and whether they are a loop: `min_failures`, or one fewer if they
@@ -279,6 +299,9 @@ impl Fold for Stuck {
                 let now = self.history.add(&attempt);
                 let repeat = self.repeat(&now, &attempt, Some(action));
                 found.extend(repeat.and_then(|repeat| self.keep(repeat)));
+                if found.is_empty() {
+                    found.extend(self.same_answer(&now, &attempt, action));
+                }
                 if attempt.call.call.does != Does::Note {
                     if attempt.failure().is_some() {
                         let failure = self.failure(&now, &attempt);

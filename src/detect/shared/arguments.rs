@@ -28,6 +28,9 @@ const CODE: [&str; 4] = ["code", "jscode", "pythoncode", "sourcecode"];
 const END: &str = "END_OF_CODE";
 /// Arguments that name the directory in which a command line runs.
 const PLACES: [&str; 3] = ["workdir", "cwd", "workingdirectory"];
+/// Arguments that ask to run a command outside a sandbox, unless they have one of the values below.
+const RIGHTS: [&str; 3] = ["sandboxpermissions", "withescalatedpermissions", "dangerouslydisablesandbox"];
+const USUAL_RIGHTS: [&[u8]; 3] = [b"false", b"null", b"\"use_default\""];
 /// Arguments that say how a call is made, not what it does. Calls that differ only in these are equal.
 #[rustfmt::skip]
 const ASIDE: [&str; 19] = ["description", "explanation", "thought", "reason", "comment", "note", "notes", "securityrisk", "isbackground",
@@ -69,6 +72,8 @@ pub(super) struct Given<'a> {
     pub(super) patch: Option<Cow<'a, str>>,
     /// The digest of the time limit.
     pub(super) limit: Option<Digest>,
+    /// The digest of the permissions that the call asks for.
+    pub(super) rights: Option<Digest>,
     /// The digest of the arguments without those that only say how the call is made; `None` if there are none of these,
     /// or no others.
     pub(super) without_asides: Option<Digest>,
@@ -124,8 +129,11 @@ impl<'a> Given<'a> {
                 if OPERATIONS.contains(&&*name) {
                     operation = value.string();
                 }
+                let digest = || Some(Digest::of_text(&String::from_utf8_lossy(value.bytes())));
                 if matches!(&*name, "timeout" | "timeoutms") {
-                    given.limit = Some(Digest::of_text(&String::from_utf8_lossy(value.bytes())));
+                    given.limit = digest();
+                } else if RIGHTS.contains(&&*name) && !USUAL_RIGHTS.contains(&value.bytes()) {
+                    given.rights = digest();
                 }
                 match value.items().and_then(|items| items.first().copied()) {
                     // `changes: [{"path": …}]`

@@ -108,6 +108,7 @@ impl Call {
         if let Some(line) = &given.line {
             let (call, entered) = Self::of_line(line, &tool.folded);
             let there = given.place.as_deref().map_or(Digest::NONE, Digest::of_text);
+            let there = given.rights.map_or(there, |rights| there.and(rights));
             let same = |_| with_place(Digest::of_text(&call.text).and(there).and(entered));
             return Self { key: digests.arguments.map(same), ..call };
         }
@@ -242,12 +243,13 @@ impl Call {
         })
     }
 
-    /// Returns the digest of the command line of an action as it was given, white space collapsed, with its time limit.
+    /// Returns the digest of the command line of an action as it was given, white space collapsed, with its time limit
+    /// and the permissions it asks for.
     pub(crate) fn line(action: &Action<'_>, tool: &Tool) -> Option<Digest> {
         let (mut text, given) = (String::new(), Given::of_call(action, tool));
         append_words(&mut text, given.line.as_deref()?);
         let line = Digest::of_text(&text);
-        Some(given.limit.map_or(line, |limit| line.and(limit)))
+        Some([given.limit, given.rights].into_iter().flatten().fold(line, Digest::and))
     }
 
     /// Returns the normal text of one of its commands; empty if it is not a command line.

@@ -129,7 +129,10 @@ impl Failure {
         let templates: Vec<String> = told.iter().chain(&details).map(say).collect();
         // Failed assertions differ in their values, so the numbers in them are kept.
         let is_assertion = |line: &str| is_report && (DIFFERS.is_match(line) || ASSERTS.is_match(line));
+        // An edit that does not apply quotes the text that it looked for.
+        let edits = !call.is_shell && call.does == Does::Write;
         let mask = |line: &String| {
+            let line = line.split('`').next().filter(|_| edits).unwrap_or(line);
             if is_assertion(line) { first_chars(line, 300).to_owned() } else { without_numbers(line) }
         };
         let masked: Vec<String> = templates.iter().map(mask).collect();
@@ -195,13 +198,16 @@ impl Failure {
     }
 
     /// Returns true if the tool does not have a parameter or an action that the call names, or requires one that the
-    /// call lacks.
+    /// call lacks, or has no key for its service.
     pub(crate) fn misfits(&self) -> bool {
-        const SAYS: [&str; 4] = [
+        const SAYS: [&str; 7] = [
             "unexpected keyword argument",
             "unexpected parameter",
             "Unknown action ",
             "required positional argument",
+            "must have required property",
+            "API key",
+            "api_key",
         ];
         // `sessionId is required`, not `Approval is required`.
         let is_name =

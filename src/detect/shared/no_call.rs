@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use super::phrase_search::{Hints, Pattern};
+use super::phrase_search::{Hints, Pattern, Phrases};
 use crate::trace::{Actor, Digest, Event, Step, Text, first_chars};
 
 /// The number of leading characters of a message that are compared and quoted.
@@ -43,6 +43,13 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["xactly one", "XACT
 
 /// A part of the refusal with which SWE-agent ends a run.
 const ENDS: &str = "epeated format";
+
+/// Words with which a model declines a task, in lower case. A nudge does not turn such an answer into an attempt.
+#[rustfmt::skip]
+static DECLINES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["can't help", "can’t help", "cannot help", "can't assist",
+    "can’t assist", "cannot assist", "can't fulfill", "can’t fulfill", "cannot fulfill", "can't comply", "can’t comply",
+    "cannot comply", "unable to assist", "unable to help", "unable to fulfill", "not able to help", "not able to assist",
+    "won't help", "won’t help", "must decline", "have to decline"]));
 
 /// Words with which users refer to themselves; harnesses do not use them.
 const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
@@ -114,8 +121,9 @@ impl NoCall {
                 }
                 None
             }
-            (Event::Message(_), Actor::Agent) => {
-                let is_without_call = self.acted != Some(step.turn());
+            (Event::Message(text), Actor::Agent) => {
+                let is_without_call =
+                    self.acted != Some(step.turn()) && !DECLINES.occur_in(&text.head(HEAD));
                 let (latest, turn) = (step.index(), step.turn());
                 let (first, turns) = match spoken {
                     Some(row) => (row.first, row.turns + u64::from(row.turn != turn)),

@@ -37,9 +37,11 @@ static VARYING: Pattern = Pattern::new(
     | /(?:private/)?(?:tmp|var/folders)/[\w.+/-]+
     | \b(?:pid|port|session|request|trace|tokens?)[\x20=:\#]+[\w-]*\d[\w-]*)",
 );
-/// Numbers. Those that count tests or failures match with a group, so [`Pattern::mask`] keeps them.
-static NUMBERS: Pattern =
-    Pattern::new(r"(?i)\d+(?:[.,]\d+)*( (?:failed|passed|errors?|failures?|tests?|problems?)\b)?");
+/// Numbers. Those that count tests or failures, and HTTP status codes, match with a group, so [`Pattern::mask`] keeps
+/// them.
+static NUMBERS: Pattern = Pattern::new(
+    r"(?i)(\d+(?:[.,]\d+)* (?:failed|passed|errors?|failures?|tests?|problems?)\b|\b(?:http|status|code|error)[ :=]+[345]\d\d\b)|\d+(?:[.,]\d+)*",
+);
 
 /// Maximum number of bytes compared at the beginning and at the end of an answer.
 const COMPARED: usize = 2_000;
@@ -247,7 +249,7 @@ pub(crate) fn template_digest(text: Text<'_>) -> Digest {
     masked_digest(text, |part| Digest::of_spelling(&mask(part)))
 }
 
-/// Like [`template_digest`], with all numbers masked except those that count tests and failures.
+/// Like [`template_digest`], with all numbers masked except those that count tests and failures, and HTTP status codes.
 pub(crate) fn form_digest(text: Text<'_>) -> Digest {
     masked_digest(text, |part| Digest::of_spelling(&NUMBERS.mask(&mask(part))))
 }
@@ -261,7 +263,7 @@ fn masked_digest(text: Text<'_>, masked: impl Fn(&[u8]) -> Digest) -> Digest {
     if tail.is_empty() { masked(head) } else { masked(head).and(masked(tail)) }
 }
 
-/// Returns at most 300 characters of a template with all numbers masked, except those that count tests and failures.
+/// Returns at most 300 characters of a template with all numbers masked, except those that count tests and failures, and HTTP status codes.
 pub(crate) fn without_numbers(template: &str) -> String {
     first_chars(&String::from_utf8_lossy(&NUMBERS.mask(template.as_bytes())), 300).to_owned()
 }

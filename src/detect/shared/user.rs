@@ -9,6 +9,11 @@ static COURTESY: Pattern = Pattern::new(
     r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
 );
 
+/// A message that asks for another try, or says that the cause of a failure is gone.
+static RETRY: Pattern = Pattern::new(
+    r"(?i)\b(?:re-?try|try (?:it |that |this )?(?:again|once more)|(?:should|will) work now|i(?:'ve|’ve| have)? (?:just )?(?:fixed|restarted|enabled|granted|approved))\b",
+);
+
 /// Maximum number of bytes of a message that are kept.
 const REMEMBERED: usize = 2_000;
 
@@ -51,6 +56,11 @@ impl UserSays {
     /// Returns true if the last of these messages names a value of the arguments that has a digit.
     pub(crate) fn gave(&self, action: &Action<'_>) -> bool {
         names_value(action, &self.text)
+    }
+
+    /// Returns true if the last of these messages came after `step` and asks for another try.
+    pub(crate) fn asks_again(&self, step: u64) -> bool {
+        self.latest > step && RETRY.is_match(&String::from_utf8_lossy(&self.text))
     }
 
     /// Returns true if the last of these messages names a file.
