@@ -97,13 +97,17 @@ const DENIED: [(&str, &str); 3] = [
     ("Claude requested permissions to ", ", but you haven't granted it yet"),
 ];
 
+/// Prefixes of the answers to calls that did not run because a parallel call failed.
+const CANCELLED: [&str; 2] =
+    ["<tool_use_error>Sibling tool call errored", "<tool_use_error>Cancelled: parallel tool call "];
+
 /// Returns the outcome of a call that never ran, if the text says so: the call was refused, or a parallel call
 /// failed. This outcome overrides any flag.
 pub(super) fn never_ran(text: Text<'_>) -> Option<Outcome> {
     let is_denied = |(start, end): &(&str, &str)| text.starts_with(start) && text.to_str().contains(end);
     if REFUSED.iter().any(|start| text.starts_with(start)) || DENIED.iter().any(is_denied) {
         Some(Outcome::unknown(UnknownReason::Refused, Provenance::Text))
-    } else if text.starts_with("<tool_use_error>Sibling tool call errored") {
+    } else if CANCELLED.iter().any(|start| text.starts_with(start)) {
         Some(Outcome::unknown(UnknownReason::Cancelled, Provenance::Text))
     } else {
         None

@@ -259,12 +259,17 @@ pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
     answer.flatten().map_or(text, TextCow::from)
 }
 
-/// Prefixes of messages that Cline and Roo send in the user's role.
-const NOTICES: [&str; 2] = ["[ERROR] You did not use a tool in your previous response", "[TASK RESUMPTION] "];
+/// Prefixes of messages that Cline, Roo and Codex send in the user's role.
+const NOTICES: [&str; 3] = [
+    "[ERROR] You did not use a tool in your previous response",
+    "[TASK RESUMPTION] ",
+    "Warning: apply_patch was requested via ",
+];
 
-/// Prefixes of messages that Codex sends in the user's role. One that does not end with a tag counts as the user's.
-const OF_CODEX: [&str; 6] = [
-    "# AGENTS.md instructions for ",
+/// Prefixes of other messages that Codex sends in the user's role. One that does not end with a tag counts as the user's.
+const OF_CODEX: [&str; 7] = [
+    "# AGENTS.md instructions",
+    "<recommended_plugins>",
     "<environment_context>",
     "<user_instructions>",
     "<skill>",

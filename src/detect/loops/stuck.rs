@@ -116,7 +116,8 @@ impl Stuck {
     fn same_answer(&self, now: &Past, attempt: &Attempt, action: &Action<'_>) -> Option<Span> {
         // Files may be equal, and calls that change or note something are all confirmed in the same words.
         let call = &attempt.call.call;
-        let asks = call.does == Does::Read && call.target.is_none() || call.is_shell && call.does == Does::Run;
+        let asks =
+            call.does == Does::Read && call.target.is_none() || call.is_shell && call.does == Does::Run;
         let tells = action.observation.present().is_some_and(|answer| answer.len() >= LONG);
         if !tells || !asks || attempt.failure().is_some() {
             return None;

@@ -52,7 +52,8 @@ pub(super) fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         Some(_) => return !is_search(call.last_program()),
     }
     // A client prints the answer of its service.
-    let is_object = || answer.start(1) == b"{" && answer.tail(2).trim_end().ends_with('}');
+    let spelled = answer.spelling().trim_ascii();
+    let is_object = || spelled.starts_with(b"{") && (spelled.ends_with(b"}") || spelled.ends_with(b"}\\n"));
     if call.does == Does::Run && is_object() && JSON_STATES.is_match(&answer.head(HEAD)) {
         return true;
     }

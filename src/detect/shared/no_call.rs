@@ -122,8 +122,7 @@ impl NoCall {
                 None
             }
             (Event::Message(text), Actor::Agent) => {
-                let is_without_call =
-                    self.acted != Some(step.turn()) && !DECLINES.occur_in(&text.head(HEAD));
+                let is_without_call = self.acted != Some(step.turn()) && !DECLINES.occur_in(&text.head(HEAD));
                 let (latest, turn) = (step.index(), step.turn());
                 let (first, turns) = match spoken {
                     Some(row) => (row.first, row.turns + u64::from(row.turn != turn)),

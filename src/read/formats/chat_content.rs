@@ -74,8 +74,10 @@ fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
         Kind::Object => {
             let object = json.raw()?;
             part(&mut object.json(), &mut texts, &mut blocks)?;
+            let kind = object.member("type").and_then(common::name);
+            let is_thought = matches!(kind.as_deref(), Some("thinking" | "reasoning"));
             // An object of unknown form is kept as JSON.
-            if texts.is_empty() && blocks.is_empty() {
+            if texts.is_empty() && blocks.is_empty() && !is_thought {
                 texts.extend(words::result(object));
             }
         }

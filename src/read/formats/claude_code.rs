@@ -183,7 +183,7 @@ struct Session<'a> {
 }
 
 /// Prefixes of the ids of sub-agents that only repeat the session.
-const COPIES: [&str; 2] = ["acompact-", "aside_question-"];
+const COPIES: [&str; 3] = ["acompact-", "aside_question-", "aprompt_suggestion-"];
 
 /// Prefixes of user texts that are not messages: output of the program's own commands.
 const LOCAL: [&str; 2] = [

@@ -217,8 +217,11 @@ fn progress_of_agent<'a>(data: &Members<'a>, outer: &mut Line<'a>) -> Option<Lin
 /// nanoseconds.
 pub(super) fn beside_result(facts: &Members<'_>) -> (Option<UnknownReason>, Option<u64>) {
     let is_late = matches!(facts.name("retrieval_status").as_deref(), Some("not_ready" | "timeout"));
-    let is_running =
-        is_late || facts.name("backgroundTaskId").is_some() || facts.flag("isAsync") == Some(true);
+    let is_shell = facts.has("shellId") && facts.name("status").as_deref() == Some("running");
+    let is_running = is_late
+        || is_shell
+        || facts.name("backgroundTaskId").is_some()
+        || facts.flag("isAsync") == Some(true);
     let unknown = if is_running {
         Some(UnknownReason::Running)
     } else {

@@ -226,7 +226,8 @@ impl<'a> Session<'a> {
             (_, Some(Item::Output)) => {
                 let turn = self.others_turn();
                 self.answered.extend(id());
-                self.steps.push_back(Step::Output { turn, id: id(), output: item.present("output") });
+                let output = item.present("output").or_else(|| item.present("tools"));
+                self.steps.push_back(Step::Output { turn, id: id(), output });
             }
             (_, Some(kind)) => {
                 let turn = self.model_turn();

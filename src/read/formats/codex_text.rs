@@ -6,6 +6,9 @@ use super::prelude::*;
 /// Number of characters of the first line that are searched for the state of a script.
 const HEAD: usize = 64;
 
+/// The beginning of a result, or of the line after its header, if the user interrupted the call.
+const ABORTED: &str = "aborted by user";
+
 /// Number of lines at the start that are searched for the end of a header.
 const HEADER_LINES: usize = 10;
 
@@ -53,10 +56,10 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
                 None => (outcome, output.map(TextCow::from)),
             }
         }
-        b'a' if text.starts_with("aborted by user") => {
+        b'a' if text.starts_with(ABORTED) => {
             (Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
         }
-        b'p' | b'e' if REJECTED.iter().any(|start| text.starts_with(start)) => {
+        b'a' | b'e' | b'p' | b'u' if is_rejected(text) => {
             (Outcome::unknown(UnknownReason::Refused, Provenance::Text), None)
         }
         b'f' if text.starts_with("failed in sandbox ") => {
@@ -150,11 +153,14 @@ fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
         (*place, rest) = (line, after);
         count += 1;
     }
+    let was_aborted = output.is_none() && lines.get(1).is_some_and(|line| line.starts_with(ABORTED));
     let lines = lines.get(..if output.is_none() { 1 } else { count }).unwrap_or_default();
     let is_running = |line: &Text<'_>| line.starts_with("Process running with session ID ");
     let script = lines.first().map(|line| line.head(HEAD));
     let outcome = if let Some(failed) = lines.iter().find_map(exit_line) {
         Outcome::exit_code(failed)
+    } else if was_aborted {
+        Outcome::unknown(UnknownReason::Interrupted, Provenance::Text)
     } else if lines.iter().any(is_running) {
         Outcome::unknown(UnknownReason::Running, Provenance::Text)
     } else if let Some(script) = script.as_deref().and_then(|line| line.strip_prefix("Script ")) {
@@ -185,8 +191,20 @@ fn sandboxed(text: &str) -> Option<CodexText<'static>> {
     Some((Outcome::exit_code(failed), Some([printed, between, errors].concat().into())))
 }
 
-/// Results of calls that the user refused.
-const REJECTED: [&str; 2] = ["patch rejected by user", "exec command rejected by user"];
+/// Prefixes of the results of calls that the user or a policy refused.
+const REJECTED: [&str; 5] = [
+    "patch rejected",
+    "exec command rejected by user",
+    "approval policy is ",
+    "user rejected MCP tool call",
+    "user cancelled MCP tool call",
+];
+
+/// Returns true if a result says that its call was refused. Some give the command first, and the refusal at the end.
+fn is_rejected(text: Text<'_>) -> bool {
+    REJECTED.iter().any(|start| text.starts_with(start))
+        || text.starts_with("exec_command failed for ") && text.to_str().contains("rejected by user\\\"")
+}
 
 /// Prefixes of failures to apply a patch passed to the shell tool.
 const PATCH_FAILURES: [&str; 4] = [

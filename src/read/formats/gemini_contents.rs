@@ -113,7 +113,10 @@ impl<'a> Contents<'a> {
         self.run.spent(tokens);
         let texts = parts.iter().filter(|part| part.member("thought").and_then(Raw::boolean) != Some(true));
         let texts = texts.filter_map(|part| part.member("text")?.string().map(TextCow::from)).collect();
-        self.run.say(actor, wire::joined(texts));
+        let text = wire::joined(texts);
+        let is_opening = |start: &str| text.as_ref().is_some_and(|text| text.text().starts_with(start));
+        let opens = OPENING.iter().any(|(of, start)| *of == actor && is_opening(start));
+        self.run.say(if opens { Actor::Environment } else { actor }, text);
         for part in parts {
             match call_of(part) {
                 Some((true, call)) => {
@@ -154,6 +157,12 @@ impl<'a> Contents<'a> {
         }
     }
 }
+
+/// The beginnings of the messages with which the Gemini CLI opens a history.
+const OPENING: [(Actor, &str); 2] = [
+    (Actor::User, "This is the Gemini CLI. We are setting up the context for our chat."),
+    (Actor::Agent, "Got it. Thanks for the context!"),
+];
 
 /// Returns the text of a response, and the outcome of the call: by its text, its `error`, its `status`, or
 /// the exit code of a command.
