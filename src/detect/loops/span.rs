@@ -132,7 +132,8 @@ impl Span {
             LoopKind::IdleLooks => {
                 let is_look = self.call.as_ref().is_some_and(|call| call.call.does == Does::Read);
                 let what = if is_look { "looks" } else { "calls" };
-                format!("{count} {what} bring nothing new (steps {first}-{last}), the last {shown}")
+                let said = after_colon(said);
+                format!("{count} {what} bring nothing new (steps {first}-{last}), the last {shown}{said}")
             }
             _ => {
                 let said = after_colon(said);

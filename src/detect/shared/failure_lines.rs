@@ -102,7 +102,8 @@ pub(super) fn quoted<'a>(
     };
     let rest = if told.iter().all(|line| PACKAGE.is_match(line)) { all } else { &[] };
     let said = told.iter().chain(rest).find(|line| !is_rule(line)).or(told.first());
-    let line = cause.or_else(|| all.iter().find_map(|line| failed_test(line))).or(said.copied());
+    let specific = || all.iter().find_map(|line| failed_test(line).or_else(|| flaw(line)));
+    let line = cause.or_else(specific).or(said.copied());
     // The message names the command, so only the end is quoted: `Command '[…]' timed out after 60 seconds`.
     let mut lines = line.iter().chain(all);
     let timed_out =
@@ -117,10 +118,17 @@ pub(super) fn quoted<'a>(
     let line = line.rsplit('\r').find(|state| !state.trim().is_empty()).unwrap_or(line);
     let line = line.split("[Python Interpreter: ").next().unwrap_or(line);
     let untimed = TIME.length(line.as_bytes()).and_then(|length| line.get(length..)).unwrap_or(line);
-    // `Validation failed for tool "edit":` goes on in the next line.
-    let next = all.iter().skip_while(|other| **other != line).nth(1).filter(|_| line.ends_with(':'));
-    Some(match next {
-        Some(next) => format!("{untimed} {next}").into(),
+    // `Validation failed for tool "edit":` goes on in the next line, `1 validation error for Order` in the next two.
+    let mut next = all.iter().skip_while(|other| **other != line).skip(1).copied();
+    let more = match line {
+        _ if line.ends_with(':') => next.next().map(|reason| format!("{untimed} {reason}")),
+        _ if line.contains("validation error") => {
+            next.next().zip(next.next()).map(|(field, reason)| format!("{untimed}: {field}: {reason}"))
+        }
+        _ => None,
+    };
+    Some(match more {
+        Some(text) => text.into(),
         // Part of a JSON string: its quotes are escaped.
         None if !call.is_shell && untimed.contains("\\\"") => untimed.replace("\\\"", "\"").into(),
         None => Cow::Borrowed(untimed),
@@ -132,6 +140,11 @@ fn failed_test(line: &str) -> Option<&str> {
     let (test, _) = line.strip_prefix("FAILED ")?.split_once(" - ")?;
     let (file, _) = test.rsplit_once("::")?;
     line.get("FAILED ::".len() + file.len()..)
+}
+
+/// Returns the error that a line of a list of flake8's names: `- E999 SyntaxError: unmatched ')'`.
+fn flaw(line: &str) -> Option<&str> {
+    line.strip_prefix("- ").filter(|error| error.starts_with("E9") || error.starts_with("F8"))
 }
 
 /// Returns true if a line of a failed answer says that something failed, or where.
