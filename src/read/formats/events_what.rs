@@ -90,6 +90,14 @@ pub(super) const ANSWERS: [&str; 12] = [
     "output_preview",
     "error",
 ];
+/// A call with a summary of its answer.
+pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
+/// A scored run, which may have no calls.
+pub(super) const SCORED: Mark = All(&[
+    Is(Kind::List, &["tool_calls"]),
+    Is(Kind::String, &["question", "answer"]),
+    Is(Kind::Bool, &["passed"]),
+]);
 pub(super) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 pub(super) const SESSIONS: [&str; 5] =
