@@ -5,7 +5,9 @@
 use super::chat;
 use super::events_lists::{elements, has_done, shows_a_run};
 use super::events_object::{Event, What};
-use super::events_what::{ARGUMENTS, ASKED, ERRORS, FINISHED, OUTPUTS_OF_STEPS, TRANSCRIPTS, asked, said};
+use super::events_what::{
+    ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, TRANSCRIPTS, asked, said,
+};
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition = Definition {
@@ -66,17 +68,23 @@ impl<'a> Run<'a> {
                 }
             }
             Some(What::Result | What::Tool) => {
-                let blocks = event.blocks();
+                let mut blocks = event.blocks();
+                blocks.extend(event.results().into_iter().map(Event::of));
                 for block in &blocks {
                     self.result(block);
                 }
-                if blocks.is_empty() {
+                if blocks.is_empty() && event.get(&LISTS_OF_RESULTS).is_none() {
                     self.result(event);
                 }
                 self.is_answered = true;
             }
             Some(What::Start) => {
                 self.recording.turn(event.time());
+                if let Some(around) = event.layers.first().filter(|_| self.recording.metadata.id.is_none()) {
+                    self.recording.metadata = chat::metadata(around);
+                }
+                let system = event.get(&["system_prompt", "system_prompt_verbatim"]);
+                self.recording.say(Actor::System, system.and_then(words::text));
                 self.recording.say(Actor::User, event.get(&ASKED).and_then(words::text));
             }
             _ => return 1,
@@ -270,6 +278,9 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         let model = own.model.or(around.model);
         run.recording.metadata = Metadata { id, model, parent: own.parent, ..around };
         run.recording.reward = chat::reward(members);
+        let logged = members.iter().filter_map(|(_, list)| list.items()).flatten();
+        let logged = logged.filter(|item| LOGGED.fits_value(*item)).count();
+        run.recording.pass_over("actions next to the messages", logged as u64);
         if !elements.is_empty() && !is_over {
             run.recording.turn(None);
             run.recording.say(Actor::Agent, said(members));

@@ -1,5 +1,7 @@
 //! Finds the events of a document: in a list or lines, or in the lists of an object.
 
+use std::collections::BTreeSet;
+
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{ASKED, LISTS_OF_CALLS, SAID, SCORED, TASK, TRANSCRIPTS};
 use super::prelude::*;
@@ -20,6 +22,9 @@ pub(super) fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
             if is_event && !holds_answers(members) || is_turn(members) || TASK.fits(members) {
                 Vec::new()
             } else {
+                if let Some(events) = by_time(members) {
+                    return events;
+                }
                 // Next to answered calls, a list without answers is not the run.
                 let are_answered = holds_answers(members);
                 let is_run = |events: &Vec<Raw<'_>>| {
@@ -37,6 +42,30 @@ pub(super) fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
         document if are_events(document.items()) => document.items().to_vec(),
         _ => Vec::new(),
     }
+}
+
+/// Returns the messages and the calls of an object that lists them apart, in order of time. A message may repeat
+/// calls.
+fn by_time<'a>(object: &Members<'a>) -> Option<Vec<Raw<'a>>> {
+    let lists: Vec<_> = object.iter().filter_map(|(key, value)| of_key(key, value)).collect();
+    let events = |list: &[Raw<'a>]| list.iter().copied().map(Event::of).collect::<Vec<_>>();
+    let is_said = |list: &[Event<'_>]| list.iter().all(|event| matches!(event.what, Some(What::Message(_))));
+    let [one, other] = &lists[..] else { return None };
+    let (mut said, mut called) = (events(one), events(other));
+    let (mut all, mut calls) = (one.clone(), other);
+    if !is_said(&said) {
+        (said, called, all, calls) = (called, said, other.clone(), one);
+    }
+    let is_bare_call = |event: &Event<'_>| event.what == Some(What::Step) && event.time().is_some();
+    if !is_said(&said) || said.iter().any(|event| event.time().is_none()) || !called.iter().all(is_bare_call)
+    {
+        return None;
+    }
+    let form = |call: &Raw<'_>| wire::canonical(call.bytes());
+    let known: BTreeSet<_> = said.iter().flat_map(Event::calls).map(|call| form(&call)).collect();
+    all.extend(calls.iter().filter(|call| !known.contains(&form(call))));
+    all.sort_by_key(|event| Event::of(*event).time());
+    Some(all)
 }
 
 /// Returns the call in a report that a service for voice agents posts, or else the object itself.
@@ -75,7 +104,8 @@ fn are_events(items: &[Raw<'_>]) -> bool {
             return true;
         }
         let has_text = || event.text().is_some();
-        asked |= event.what == Some(What::Message(Actor::User)) && has_text();
+        asked |=
+            event.what == Some(What::Message(Actor::User)) && has_text() || event.what == Some(What::Start);
         said |= event.what == Some(What::Message(Actor::Agent)) && has_text();
     }
     asked && said
@@ -101,9 +131,9 @@ fn has_result(object: &Members<'_>) -> bool {
     !is_event && holds_answers(&result) && SAID.iter().any(|key| result.has(key))
 }
 
-/// Returns true if a document is a run with a list of its answered calls.
+/// Returns true if a document is a run with a list of its answered calls, or with its calls next to its messages.
 pub(in crate::read) fn lists_calls(document: &Document<'_>) -> bool {
-    matches!(document, Document::Object(object) if is_listed(object))
+    matches!(document, Document::Object(object) if is_listed(object) || by_time(object).is_some())
 }
 
 /// Returns true if an object is a run with a task and a list of its answered calls.

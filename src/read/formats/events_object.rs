@@ -241,8 +241,8 @@ impl<'a> Event<'a> {
             let texts = [("userPromptSubmit", "prompt"), ("turn", "outputText")];
             texts.iter().find_map(|(key, text)| self.get(&[key])?.member(text).and_then(words::text))
         };
-        self.find(&["content", "text", "parts", "contents", "message", "prompt"], Members::text)
-            .or_else(of_hook)
+        let keys = ["content", "text", "parts", "contents", "message", "prompt", "model_output"];
+        self.find(&keys, Members::text).or_else(of_hook)
     }
 
     /// Returns the parts of the content that are calls or results.
@@ -330,7 +330,7 @@ impl<'a> Event<'a> {
         };
         let output = self
             .get(outputs)
-            .or_else(|| self.get(&["preview", "summary"]))
+            .or_else(|| self.get(&["preview", "summary", "detail"]))
             .filter(|output| error.is_none() || output.kind() != Kind::Object && !is_blank(output));
         let is_text = |output: &Raw<'a>| {
             output.member("type").and_then(common::name).is_some_and(|kind| kind == "text")
