@@ -88,7 +88,9 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     match place.map(|place| open.remove(place)) {
         Some(_) if observed.is_none() && !results.is_empty() => {}
         Some(call) => {
-            open.into_iter().for_each(|call| run.answer_in_part(call, others));
+            for call in open {
+                run.answer_in_part(call, others);
+            }
             run.answer_call(call, observed, outcome);
         }
         None if results.is_empty() => run.say(Actor::Environment, observed),
