@@ -154,6 +154,15 @@ pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
             || object.integer("status").is_some_and(|code| (400..600).contains(&code)))
 }
 
+/// Returns true if an object says that a call failed. Unlike in [`is_stated_error`], it must be the tool's own account
+/// of the call, because data may have such members, too.
+pub(super) fn has_failed(object: &Members<'_>) -> bool {
+    let is_error = |error: Raw<'_>| !matches!(error.bytes(), b"null" | b"false" | b"\"\"");
+    object.flag("success") == Some(false)
+        || object.name("status").as_deref() == Some("error")
+        || object.get("error").is_some_and(is_error)
+}
+
 /// Returns true if the text reports that OpenClaw's `process` tool stops a session. The status next to such a text
 /// is that of the session, not of the call.
 pub(super) fn stops_session(text: Text<'_>) -> bool {

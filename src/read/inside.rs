@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::document::Document;
-use super::formats::events;
+use super::formats::events_lists;
 use super::recognise::Asked;
 use super::signature::{self, Look};
 use super::words;
@@ -115,8 +115,8 @@ fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, by: ByWhom)
     if by == ByWhom::Specific {
         return Ok(false);
     }
-    Ok(asked.generic().is_some() && events::shows_a_run(&document)
-        || events::lists_calls(&document)
+    Ok(asked.generic().is_some() && events_lists::shows_a_run(&document)
+        || events_lists::lists_calls(&document)
         || by == ByWhom::Any && asked.last().is_some()
         || depth > 1 && inside(&document, wanted, depth - 1, by)?.is_some())
 }

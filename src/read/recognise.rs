@@ -11,7 +11,7 @@ use std::slice;
 use super::Format;
 use super::document::Document;
 use super::format::{Reader, RecordReader};
-use super::formats::{events, unread};
+use super::formats::{events_lists, unread};
 use super::framing::{self, Framing};
 use super::inside::{ByWhom, DEPTH, inside};
 use super::members::Members;
@@ -326,7 +326,7 @@ impl Asked<'_, '_> {
     /// Returns the specific format that claims the document, or else the first generic one. If the document lists
     /// calls, the formats that are tried last are considered, too.
     fn decisive(&self) -> Result<Option<Format>> {
-        let listed = || self.last().filter(|_| events::lists_calls(self.document));
+        let listed = || self.last().filter(|_| events_lists::lists_calls(self.document));
         Ok(self.specific()?.or_else(|| self.generic()).or_else(listed))
     }
 

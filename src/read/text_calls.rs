@@ -12,6 +12,7 @@ use super::common;
 use super::formats::{mini_swe_agent, swe_agent};
 use super::text_grammars::{self, Result, Written, results};
 use super::words;
+use super::written_results::{self, Unwrapped};
 use crate::trace::{
     Actor, Answer, Assembler, Call, CallNumber, Content, Entry, Provenance, Text, TextCow, UnknownReason,
 };
@@ -241,13 +242,14 @@ fn named(text: &Text<'_>) -> Option<String> {
 
 /// Returns the answer of a call, with the outcome that its text reports.
 pub(super) fn answer_of<'a>(text: &str) -> Answer<'a> {
-    outcome(text).answer(Content::Present(text.to_owned().into()))
+    answer_in(text.to_owned().into())
 }
 
-/// Returns the answer in a harness message, with the outcome that it reports.
+/// Returns the answer in a harness message, with the outcome that it records or reports.
 pub(super) fn answer_in(text: TextCow<'_>) -> Answer<'_> {
-    let text = unmarked(text);
-    outcome(&text.text().to_str()).answer(Content::Present(text))
+    let Unwrapped { outcome, text, .. } = written_results::unwrapped(unmarked(text));
+    let outcome = outcome.unwrap_or_else(|| self::outcome(&text.text().to_str()));
+    outcome.answer(Content::Present(text))
 }
 
 /// Returns an answer without the prefix that OpenHands adds.

@@ -1,6 +1,7 @@
-//! Results of tools that are written as JSON into a text: the blocks and results of MCP, and exit codes.
+//! Results of tools that are written as JSON into a text: the blocks and results of MCP, messages of Hermes, and exit
+//! codes.
 
-use super::call_outcome::{Outcome, is_failure_code, is_printed_error, is_stated_error};
+use super::call_outcome::{Outcome, has_failed, is_failure_code, is_printed_error, is_stated_error};
 use super::members::Members;
 use super::words;
 use crate::json::{Json, Kind, Raw};
@@ -21,11 +22,12 @@ pub(super) struct Unwrapped<'a> {
     pub(super) may_report: bool,
 }
 
-/// Removes the objects around the text of a result: a block `{"type": "text", "text": …}`, a list of such blocks, or
-/// `{"content": […], "isError": …}`. A text inside may be such a result again.
+/// Removes the objects around the text of a result: a block `{"type": "text", "text": …}`, a list of such blocks,
+/// `{"content": […], "isError": …}`, or `{"tool_call_id": …, "name": …, "content": …}`, as Hermes writes them. A text
+/// inside may be such a result again.
 pub(super) fn unwrapped(mut words: TextCow<'_>) -> Unwrapped<'_> {
     let mut outcome = is_printed_error(words.text()).then_some(Outcome::flag(true));
-    let (mut is_marked_ok, mut may_report) = (false, true);
+    let (mut is_marked_ok, mut may_report, mut is_of_tool) = (false, true, false);
     for depth in 0..=MOST_NESTED {
         if !words.text().starts_with("{") && !words.text().starts_with("[") {
             break;
@@ -41,11 +43,13 @@ pub(super) fn unwrapped(mut words: TextCow<'_>) -> Unwrapped<'_> {
         is_marked_ok |= flag == Some(false);
         outcome = outcome.or_else(|| recorded(&object, flag == Some(true)));
         let is_error = depth > 0 && object.name("object").is_some_and(|object| object == "error");
-        if (is_error || is_stated_error(&object)) && may_report && !is_marked_ok {
+        let has_failed = is_of_tool && has_failed(&object);
+        if (is_error || has_failed || is_stated_error(&object)) && may_report && !is_marked_ok {
             outcome = outcome.or(Some(Outcome::error(Provenance::Text)));
         }
         let Some((inner, is_failed)) = inside(value, &object) else { break };
-        may_report &= depth > 0 || object.has("text");
+        is_of_tool = is_message(&object);
+        may_report &= depth > 0 || is_of_tool || object.has("text");
         outcome = outcome.or_else(|| outcome_of_inner(&inner, is_failed, may_report && !is_marked_ok));
         drop(text);
         words = inner.into();
@@ -68,10 +72,20 @@ fn recorded(object: &Members<'_>, is_failed: bool) -> Option<Outcome> {
     codes.into_iter().flatten().next().filter(|_| is_of_command).map(Outcome::exit_code)
 }
 
+/// Returns true if an object is a message that names the call that it answers.
+fn is_message(object: &Members<'_>) -> bool {
+    object.has("tool_call_id")
+        && object.has("content")
+        && object.keys().all(|key| matches!(key, "tool_call_id" | "name" | "content" | "role"))
+}
+
 /// Returns the text in a block, a list of blocks or a result, and true for a single block that is marked as failed:
 /// among several blocks, the mark only tells the error output from the rest.
 fn inside(value: Raw<'_>, object: &Members<'_>) -> Option<(String, bool)> {
     let blocks = match (value.kind(), object.get("content")) {
+        (_, Some(content)) if is_message(object) => {
+            return Some((words::result(content)?.text().to_str().into_owned(), false));
+        }
         (Kind::List, _) => value.items()?,
         (_, Some(content)) if is_of_mcp(object, "content") => content.items()?,
         _ => vec![value],

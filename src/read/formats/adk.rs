@@ -9,6 +9,7 @@ pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Object(Any(&[
             Holds("events", &EVENT),
+            EVALUATED,
             Holds("eval_cases", &CASE),
             Holds("evalCases", &CASE),
             Holds("eval_case_results", &ID),
@@ -24,6 +25,8 @@ pub(super) const FORMAT: Definition = Definition {
 const EVENT: Mark =
     All(&[Is(Kind::String, &["author"]), HasOne(&["invocation_id", "invocationId"]), Has(&["id"])]);
 const ROW: Mark = Is(Kind::String, &["app_name", "session_id", "event_data"]);
+/// A row of an evaluation, with the session next to a request and a response that repeat its texts.
+pub(super) const EVALUATED: Mark = In("final_session_state", &Holds("events", &EVENT));
 const ID: Mark = HasOne(&["eval_id", "evalId"]);
 const CASE: Mark = All(&[ID, Has(&["conversation"])]);
 
@@ -44,8 +47,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         session(&Members::default(), document.items().to_vec(), None, runs);
         return;
     };
-    if let Some(events) = members.get("events").and_then(Raw::items) {
-        session(members, events, None, runs);
+    let recorded = members.within("final_session_state");
+    if let Some(events) = recorded.get("events").and_then(Raw::items) {
+        session(&recorded, events, None, runs);
     }
     let domain = either(members, ["eval_set_id", "evalSetId"]);
     for case in items(either(members, CASES)) {

@@ -313,7 +313,7 @@ type Path = [&'static str];
 
 /// Where the reward is, most specific first: a number if it is a reward or a score, or else a flag that says whether
 /// the task was solved.
-const REWARDS: [&Path; 9] = [
+const REWARDS: [&Path; 10] = [
     &["reward"],
     &["resolved"],
     &["pass"],
@@ -323,6 +323,7 @@ const REWARDS: [&Path; 9] = [
     &["execution_result", "success"],
     &["metadata", "won"],
     &["correct"],
+    &["score"],
 ];
 const IDS: [&Path; 8] = [
     &["trace_id"],
@@ -353,9 +354,10 @@ pub(super) fn reward(members: &Members<'_>) -> Option<f64> {
     REWARDS.iter().find_map(|path| {
         let (key, outer) = path.split_last()?;
         let around = outer.iter().fold(members.clone(), |around, key| around.object(key));
-        // A score of any range, such as 85 of 100, counts only if it is known whether that is enough.
+        // A score of any range, such as 85 of 100, counts only if it is known whether that is enough. Next to a run, it
+        // may rate something else.
         let is_reward = |number: &f64| match *key {
-            "score" => (0.0..=1.0).contains(number) || around.flag("passed").is_some(),
+            "score" => !outer.is_empty() && (0.0..=1.0).contains(number) || around.flag("passed").is_some(),
             key => key == "reward",
         };
         let flag = || around.flag(key).map(|solved| f64::from(u8::from(solved)));

@@ -300,7 +300,7 @@ impl ElementProbe {
                 b"role" => has_role = wire::text(value)?.is_some(),
                 b"content" => (has_body, has_content) = (true, true),
                 b"function_call" => has_body = true,
-                b"message" => has_other_text = value.kind()? == Kind::String,
+                b"message" | b"model_output" => has_other_text |= value.kind()? == Kind::String,
                 b"tool_calls" => (has_body, has_foreign_calls) = (true, are_foreign_calls(value.raw()?)),
                 b"parts" | b"requestor" | b"toolUseId" => is_foreign = true,
                 _ => {}
@@ -308,7 +308,7 @@ impl ElementProbe {
             Ok(())
         })?;
         Ok(Self {
-            // A voice agent's text is under `message`, which only the reader of events reads.
+            // Only the reader of events reads texts under other keys.
             is_message: has_role
                 && has_body
                 && !is_foreign

@@ -82,6 +82,12 @@ impl<'a> Session<'a> for Threads<'a> {
         if line.is("payload", Kind::Object) {
             return self.add(&line.object("payload"), runs);
         }
+        // The reply to the start of a thread names its model.
+        let reply = line.object("result");
+        if let Some(id) = reply.object("thread").name("id").filter(|_| reply.has("model")) {
+            self.current = Some(id);
+            return self.current().run.model(reply.name("model"));
+        }
         let (kind, event) = match line.name("method") {
             Some(method) if line.is("params", Kind::Object) => {
                 let event = line.object("params");

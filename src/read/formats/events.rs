@@ -3,10 +3,10 @@
 //! results.
 
 use super::chat;
-use super::events_object::{Event, What, holds_answers};
+use super::events_lists::{elements, has_done, shows_a_run};
+use super::events_object::{Event, What};
 use super::events_what::{
-    ANSWERS, ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_CALLS, OUTPUTS_OF_STEPS, SAID, TASK, TRANSCRIPTS,
-    asked, said,
+    ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, TRANSCRIPTS, asked, said,
 };
 use super::prelude::*;
 
@@ -17,103 +17,6 @@ pub(super) const FORMAT: Definition = Definition {
     )],
     reader: Reader::Last(read),
 };
-
-/// Returns true if a document has a call, or messages of a user and an agent.
-pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
-    let is_run = |object: &Members<'_>| (holds_answers(object) || has_done(object)) && !is_turn(object);
-    !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
-}
-
-/// Returns the events of a document; none if they do not show a run of an agent.
-fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
-    match document {
-        Document::Object(members) => {
-            let members = &posted(members);
-            // A document that is itself an event has no list of events.
-            let is_event = members.whole().is_some_and(|object| Event::of(object).what.is_some());
-            if is_event && !holds_answers(members) || is_turn(members) || TASK.fits(members) {
-                Vec::new()
-            } else {
-                // Next to answered calls, a list without answers is not the run.
-                let are_answered = holds_answers(members);
-                let is_run = |events: &Vec<Raw<'_>>| {
-                    !are_answered || events.iter().any(|event| Event::of(*event).is_answered())
-                };
-                let lists = members.iter().filter_map(|(key, value)| of_key(key, value)).filter(is_run);
-                let mut lists = lists.collect::<Vec<_>>();
-                // A transcript may be recorded twice, once without its calls.
-                let holds_calls =
-                    |events: &Vec<Raw<'_>>| events.iter().any(|event| Event::of(*event).is_call());
-                let place = lists.iter().position(holds_calls).unwrap_or_default();
-                if lists.is_empty() { Vec::new() } else { lists.swap_remove(place) }
-            }
-        }
-        document if are_events(document.items()) => document.items().to_vec(),
-        _ => Vec::new(),
-    }
-}
-
-/// Returns the call in a report that a service for voice agents posts, or else the object itself.
-fn posted<'a>(object: &Members<'a>) -> Members<'a> {
-    let has_events = |object: &Members<'a>| object.iter().any(|(key, value)| of_key(key, value).is_some());
-    let calls = [object.object("message").object("artifact"), object.object("call")];
-    let call = calls.into_iter().find(|call| TRANSCRIPTS.iter().any(|key| !call.list(key).is_empty()));
-    call.filter(|call| has_events(call) && !has_events(object)).unwrap_or_else(|| object.clone())
-}
-
-/// Returns the events in a list under a key. `None` for lists that are not a run, such as the choices of a model
-/// and the reference actions of a task.
-fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
-    let is_other =
-        matches!(key, "choices" | "candidates" | "tools" | "functions" | "content" | "input" | "output");
-    let is_reference =
-        ["gold", "expected", "reference", "ground_truth"].iter().any(|mark| key.starts_with(mark));
-    let items = value.items().filter(|_| !is_other && !is_reference && !LISTS_OF_CALLS.contains(&key))?;
-    are_events(&items).then_some(items)
-}
-
-/// Number of items that are checked for a run.
-const SHOWN: usize = 256;
-
-fn are_events(items: &[Raw<'_>]) -> bool {
-    let is_result = |item: &Raw<'_>| has_result(&Members::from(*item));
-    if items.first().is_some_and(|item| is_whole_run(&Members::from(*item)))
-        || items.iter().take(SHOWN).any(is_result)
-    {
-        return false;
-    }
-    let (mut asked, mut said) = (false, false);
-    for item in items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object) {
-        let event = Event::of(*item);
-        if event.is_call() || is_turn(&Members::from(*item)) {
-            return true;
-        }
-        let has_text = || event.text().is_some();
-        asked |= event.what == Some(What::Message(Actor::User)) && has_text();
-        said |= event.what == Some(What::Message(Actor::Agent)) && has_text();
-    }
-    asked && said
-}
-
-/// Returns true if an object is a numbered turn of a run, with its answered calls.
-fn is_turn(object: &Members<'_>) -> bool {
-    const NUMBERS: [&str; 6] = ["turn", "turn_id", "turn_number", "turn_index", "iteration", "round"];
-    NUMBERS.iter().any(|key| object.has(key)) && holds_answers(object) && !is_listed(object)
-}
-
-/// Returns true if an object is a run of its own, with its answered calls and its task or transcript.
-fn is_whole_run(object: &Members<'_>) -> bool {
-    let has_transcript =
-        || TRANSCRIPTS.iter().any(|key| object.get(key).and_then(|list| of_key(key, list)).is_some());
-    is_listed(object) || holds_answers(object) && !is_turn(object) && has_transcript()
-}
-
-/// Returns true if an object has a run under `result`, and is not an event.
-fn has_result(object: &Members<'_>) -> bool {
-    let result = object.object("result");
-    let is_event = ["type", "role", "event", "event_type", "kind"].iter().any(|key| object.has(key));
-    !is_event && holds_answers(&result) && SAID.iter().any(|key| result.has(key))
-}
 
 /// A run that is being read, with its calls by id.
 struct Run<'a> {
@@ -165,17 +68,23 @@ impl<'a> Run<'a> {
                 }
             }
             Some(What::Result | What::Tool) => {
-                let blocks = event.blocks();
+                let mut blocks = event.blocks();
+                blocks.extend(event.results().into_iter().map(Event::of));
                 for block in &blocks {
                     self.result(block);
                 }
-                if blocks.is_empty() {
+                if blocks.is_empty() && event.get(&LISTS_OF_RESULTS).is_none() {
                     self.result(event);
                 }
                 self.is_answered = true;
             }
             Some(What::Start) => {
                 self.recording.turn(event.time());
+                if let Some(around) = event.layers.first().filter(|_| self.recording.metadata.id.is_none()) {
+                    self.recording.metadata = chat::metadata(around);
+                }
+                let system = event.get(&["system_prompt", "system_prompt_verbatim"]);
+                self.recording.say(Actor::System, system.and_then(words::text));
                 self.recording.say(Actor::User, event.get(&ASKED).and_then(words::text));
             }
             _ => return 1,
@@ -235,7 +144,7 @@ impl<'a> Run<'a> {
 
     fn call(&mut self, event: &Event<'a>) {
         let id = event.call_id().or_else(|| event.ident(&["id"]));
-        let output = event.get_next_to(&ANSWERS);
+        let output = event.own_answer();
         let known = id.as_ref().and_then(|id| self.calls.get(id));
         if known.is_some_and(|(_, answered)| !answered) {
             return if output.is_some() {
@@ -286,24 +195,6 @@ impl<'a> Run<'a> {
             }
         }
     }
-}
-
-/// Returns true if a document is a run with a list of its answered calls.
-pub(in crate::read) fn lists_calls(document: &Document<'_>) -> bool {
-    matches!(document, Document::Object(object) if is_listed(object))
-}
-
-/// Returns true if an object is a run with a task and a list of its answered calls.
-fn is_listed(object: &Members<'_>) -> bool {
-    (holds_answers(object) || has_done(object)) && ASKED.iter().any(|key| object.has(key))
-}
-
-/// Returns true if the calls of a run are in the result in its object. A run may have none.
-fn has_done(object: &Members<'_>) -> bool {
-    let result = object.object("execution_result");
-    let is_over =
-        || result.name("other_error").is_some() || SAID.iter().any(|key| result.name(key).is_some());
-    holds_answers(&result) || result.is("tools_called", Kind::List) && is_over()
 }
 
 /// Returns the run of an object with a list of its calls.
@@ -387,6 +278,9 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         let model = own.model.or(around.model);
         run.recording.metadata = Metadata { id, model, parent: own.parent, ..around };
         run.recording.reward = chat::reward(members);
+        let logged = members.iter().filter_map(|(_, list)| list.items()).flatten();
+        let logged = logged.filter(|item| LOGGED.fits_value(*item)).count();
+        run.recording.pass_over("actions next to the messages", logged as u64);
         if !elements.is_empty() && !is_over {
             run.recording.turn(None);
             run.recording.say(Actor::Agent, said(members));

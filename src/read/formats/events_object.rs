@@ -3,7 +3,8 @@
 pub(super) use super::events_what::What;
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
-    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP, TASKS,
+    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP,
+    SUMMARISED, TASKS,
 };
 use super::prelude::*;
 use crate::read::call_outcome::{have_failed, is_printed_error, typed_output};
@@ -12,7 +13,7 @@ use crate::read::call_outcome::{have_failed, is_printed_error, typed_output};
 pub(super) fn holds_answers(object: &Members<'_>) -> bool {
     let is_answered = |call: &Members<'_>| {
         NAMES.iter().any(|key| call.name(key).is_some())
-            && ANSWERS.iter().any(|key| call.present(key).is_some())
+            && (ANSWERS.iter().any(|key| call.present(key).is_some()) || SUMMARISED.fits(call))
     };
     LISTS_OF_CALLS.iter().any(|key| object.objects(key).any(|call| is_answered(&call)))
 }
@@ -160,6 +161,12 @@ impl<'a> Event<'a> {
         })
     }
 
+    /// Returns the answer in the object of its call.
+    pub(super) fn own_answer(&self) -> Option<Raw<'a>> {
+        let summarised = || self.layers.iter().find(|layer| SUMMARISED.fits(layer))?.get("summary");
+        self.get_next_to(&ANSWERS).or_else(summarised)
+    }
+
     pub(super) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
         self.find(keys, Members::ident)
     }
@@ -234,8 +241,8 @@ impl<'a> Event<'a> {
             let texts = [("userPromptSubmit", "prompt"), ("turn", "outputText")];
             texts.iter().find_map(|(key, text)| self.get(&[key])?.member(text).and_then(words::text))
         };
-        self.find(&["content", "text", "parts", "contents", "message", "prompt"], Members::text)
-            .or_else(of_hook)
+        let keys = ["content", "text", "parts", "contents", "message", "prompt", "model_output"];
+        self.find(&keys, Members::text).or_else(of_hook)
     }
 
     /// Returns the parts of the content that are calls or results.
@@ -301,7 +308,7 @@ impl<'a> Event<'a> {
     pub(super) fn is_answered(&self) -> bool {
         match self.what {
             Some(What::Result | What::Done | What::Tool) => true,
-            Some(What::Call | What::Step) => self.get_next_to(&ANSWERS).is_some(),
+            Some(What::Call | What::Step) => self.own_answer().is_some(),
             _ => {
                 self.layers.iter().any(holds_answers)
                     || self.blocks().iter().any(|block| block.what == Some(What::Result))
@@ -323,7 +330,7 @@ impl<'a> Event<'a> {
         };
         let output = self
             .get(outputs)
-            .or_else(|| self.get(&["preview"]))
+            .or_else(|| self.get(&["preview", "summary", "detail"]))
             .filter(|output| error.is_none() || output.kind() != Kind::Object && !is_blank(output));
         let is_text = |output: &Raw<'a>| {
             output.member("type").and_then(common::name).is_some_and(|kind| kind == "text")

@@ -16,7 +16,7 @@ pub(super) const RESULT_KEYS: [&str; 4] =
 
 pub(super) const LISTS_OF_CALLS: [&str; 4] = ["tool_calls", "toolCalls", "tool_uses", "tools_called"];
 /// Keys of lists of results in a message.
-pub(super) const LISTS_OF_RESULTS: [&str; 1] = ["tool_results"];
+pub(super) const LISTS_OF_RESULTS: [&str; 2] = ["tool_results", "tool_returns"];
 pub(super) const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
 pub(super) const NAMES_OF_STEPS: [&str; 7] =
     ["tool", "tool_name", "toolName", "action_type", "action_taken", "action", "name"];
@@ -90,6 +90,14 @@ pub(super) const ANSWERS: [&str; 12] = [
     "output_preview",
     "error",
 ];
+/// A call with a summary of its answer.
+pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
+/// A scored run, which may have no calls.
+pub(super) const SCORED: Mark = All(&[
+    Is(Kind::List, &["tool_calls"]),
+    Is(Kind::String, &["question", "answer"]),
+    Is(Kind::Bool, &["passed"]),
+]);
 pub(super) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 pub(super) const SESSIONS: [&str; 5] =
@@ -154,6 +162,9 @@ pub(super) const TASK: Mark = All(&[
     Has(&["instruction", "actions", "outputs"]),
     Not(&Holds("actions", &HasOne(&["observation", "result", "output"]))),
 ]);
+
+/// An action in a log that is not read.
+pub(super) const LOGGED: Mark = All(&[Is(Kind::String, &["action_type"]), Has(&["result"]), Not(&STEP)]);
 
 /// Keys of the messages of a conversation.
 pub(super) const TRANSCRIPTS: [&str; 5] =

@@ -10,19 +10,18 @@ use super::chat_messages::{Conversation, SKIPPED};
 use super::gemini_contents::Contents;
 use super::llm_conversations::{self, Exchanges, Kept};
 use super::prelude::*;
-use super::{llm_code, llm_messages, llm_stream};
+use super::{adk, llm_code, llm_messages, llm_stream};
 
 pub(super) const FORMAT: Definition = Definition {
-    signature: &[
-        Shape::Each(Test(
-            "`request` (or `payload`) and `response`, or `input` and `output`, the first with `messages`, `input` or \
-             `contents`; or `messages` and a `response` with `choices`",
-            |object| Exchange::of(object).is_some(),
-        )),
-        Shape::Object(STORE),
-    ],
+    signature: &[Shape::Each(All(&[EXCHANGE, Not(&adk::EVALUATED)])), Shape::Object(STORE)],
     reader: Reader::Fallible(read),
 };
+
+const EXCHANGE: Mark = Test(
+    "`request` (or `payload`) and `response`, or `input` and `output`, the first with `messages`, `input` or \
+     `contents`; or `messages` and a `response` with `choices`",
+    |object| Exchange::of(object).is_some(),
+);
 
 /// A request with its response in the store of the AI SDK's `DevTools`, both as strings.
 const STEP: Mark = All(&[

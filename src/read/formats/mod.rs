@@ -51,6 +51,7 @@ pub(super) mod cursor;
 pub(super) mod datadog;
 pub(super) mod deepeval;
 pub(super) mod events;
+pub(super) mod events_lists;
 pub(super) mod events_object;
 mod events_what;
 pub(super) mod gemini_cli;

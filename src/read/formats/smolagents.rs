@@ -1,15 +1,25 @@
 //! smolagents: the steps of an agent's memory. A step has calls or a piece of code, and one text with the
-//! results.
+//! results. A row of an evaluation may have no steps because the agent failed.
 
 use super::prelude::*;
 
-pub(super) const FORMAT: Definition =
-    Definition { signature: &[Shape::Under(&LISTS, STEP)], reader: Reader::Document(read) };
+pub(super) const FORMAT: Definition = Definition {
+    signature: &[Shape::Under(&LISTS, STEP), Shape::Object(FAILED)],
+    reader: Reader::Document(read),
+};
 
 const STEP: Mark = All(&[
     Has(&["step_number", "observations"]),
     HasOne(&["tool_calls", "code_action"]),
     HasOne(&["model_output", "model_output_message", "action_output"]),
+]);
+
+const FAILED: Mark = All(&[
+    Has(&["question"]),
+    Is(Kind::String, &["agent_error"]),
+    Test("`intermediate_steps` (an empty list)", |row| {
+        row.get("intermediate_steps").and_then(Raw::items).is_some_and(|steps| steps.is_empty())
+    }),
 ]);
 
 const LISTS: [&str; 3] = ["steps", "intermediate_steps", "memory"];
@@ -19,7 +29,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let around = document.members();
     run.metadata.task = around.ident("task_id").map(Into::into);
     run.model(around.name("model_id"));
-    run.say(Actor::User, text(around.first(&["task", "question"])));
+    run.metadata.termination = around.name("agent_error").map(|_| "error".to_owned());
+    // Next to a question, the task may be its number or level.
+    run.say(Actor::User, text(around.first(&["question", "task"])));
     for item in objects(document, &LISTS) {
         let timing = item.object("timing");
         run.turn(timing.get("start_time").or_else(|| item.get("start_time")).and_then(time::of_seconds));
@@ -40,31 +52,49 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     run.spent(step.usage("token_usage"));
-    let output = step.present("model_output");
-    let message = step.get("model_output_message");
-    run.say(Actor::Agent, text(output.or_else(|| message.and_then(|message| message.member("content")))));
-    let calls = step.objects("tool_calls");
-    let mut numbers: Vec<_> = calls.map(|call| add(&call, run)).collect();
+    let message = step.object("model_output_message");
+    run.say(Actor::Agent, text(step.present("model_output").or_else(|| message.get("content"))));
+    // A step that failed may have its calls only in the message.
+    let calls = [step, &message].map(|of| of.objects("tool_calls").collect::<Vec<_>>());
+    let calls = calls.iter().find(|calls| !calls.is_empty()).into_iter().flatten();
+    let mut open: Vec<_> = calls.map(|call| add(call, run)).collect();
     if let Some(code) = step.get("code_action").and_then(Raw::string)
-        && numbers.is_empty()
+        && open.is_empty()
     {
-        numbers.push(run.call_text("python_interpreter", "code", &code));
+        open.push(run.call_text("python_interpreter", "code", &code));
     }
+    let results: Vec<_> = step.objects("tool_results").collect();
+    for result in &results {
+        run.answer_with(result.ident("id"), Outcome::UNMARKED.answer(result.result("content").into()));
+    }
+    run.steps.pair_new();
+    open.retain(|call| !run.steps.is_answered(*call));
     let error = step.present("error");
-    let observations = step.present("observations");
-    let outcome = if error.is_some() { Outcome::flag(true) } else { Outcome::UNMARKED };
     let failure = error.and_then(|error| words::result(error.member("message").unwrap_or(error)));
+    let observations = step.present("observations").filter(|_| results.is_empty());
+    let (outcome, others) = match error {
+        Some(_) => (Outcome::flag(true), Outcome::unknown(UnknownReason::Unspecified, Provenance::None)),
+        None => (Outcome::UNMARKED, Outcome::UNMARKED),
+    };
+    // The text holds the results of all calls of the step, so only one call gets it: the one that an error names, or
+    // else the last.
+    let said = failure.as_ref().map(|text| text.text().to_str().into_owned()).unwrap_or_default();
+    let is_named = |call: &CallNumber| {
+        run.call_mut(*call).is_some_and(|call| said.contains(&format!("'{}'", call.name)))
+    };
+    let place = open.iter().rposition(is_named).or(open.len().checked_sub(1));
     let observed = failure.or_else(|| observations.and_then(words::result));
     let observed = observed.or_else(|| step.result("action_output"));
-    match numbers.pop() {
-        // The text holds the results of all calls of the step, so only the last call gets it.
-        Some(last) => {
-            for call in numbers {
-                run.answer_in_part(call, outcome);
+    match place.map(|place| open.remove(place)) {
+        Some(_) if observed.is_none() && !results.is_empty() => {}
+        Some(call) => {
+            for call in open {
+                run.answer_in_part(call, others);
             }
-            run.answer_call(last, observed, outcome);
+            run.answer_call(call, observed, outcome);
         }
-        None => run.say(Actor::Environment, observed),
+        None if results.is_empty() => run.say(Actor::Environment, observed),
+        None => {}
     }
 }
 

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 
 /// JSON formats, each with the marks of an object: the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 20] = [
+const OF_JSON: [(&str, Mark); 21] = [
     ("agent-eval-harness trials", Has(&["trials", "passRate", "passAtK"])),
     ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
@@ -23,6 +23,7 @@ const OF_JSON: [(&str, Mark); 20] = [
     ("promptfoo result", Has(&["evalId", "results", "config"])),
     ("Semantic Kernel chat history", Has(&["Role", "Items"])),
     ("Semantic Kernel chat history", Has(&["role", "items"])),
+    ("smolagents steps as text", Has(&["agent_error", "augmented_question", "intermediate_steps"])),
     ("spans without ids", Has(&["start_time_unix_nano", "end_time_unix_nano", "attributes"])),
     ("Weave call", Has(&["op_name", "trace_id", "inputs"])),
 ];

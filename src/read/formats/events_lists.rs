@@ -1,0 +1,155 @@
+//! Finds the events of a document: in a list or lines, or in the lists of an object.
+
+use std::collections::BTreeSet;
+
+use super::events_object::{Event, What, holds_answers};
+use super::events_what::{ASKED, LISTS_OF_CALLS, SAID, SCORED, TASK, TRANSCRIPTS};
+use super::prelude::*;
+
+/// Returns true if a document has a call, or messages of a user and an agent.
+pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
+    !elements(document).is_empty()
+        || matches!(document, Document::Object(object) if has_calls(object) && !is_turn(object))
+}
+
+/// Returns the events of a document; none if they do not show a run of an agent.
+pub(super) fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
+    match document {
+        Document::Object(members) => {
+            let members = &posted(members);
+            // A document that is itself an event has no list of events.
+            let is_event = members.whole().is_some_and(|object| Event::of(object).what.is_some());
+            if is_event && !holds_answers(members) || is_turn(members) || TASK.fits(members) {
+                Vec::new()
+            } else {
+                if let Some(events) = by_time(members) {
+                    return events;
+                }
+                // Next to answered calls, a list without answers is not the run.
+                let are_answered = holds_answers(members);
+                let is_run = |events: &Vec<Raw<'_>>| {
+                    !are_answered || events.iter().any(|event| Event::of(*event).is_answered())
+                };
+                let lists = members.iter().filter_map(|(key, value)| of_key(key, value)).filter(is_run);
+                let mut lists = lists.collect::<Vec<_>>();
+                // A transcript may be recorded twice, once without its calls.
+                let holds_calls =
+                    |events: &Vec<Raw<'_>>| events.iter().any(|event| Event::of(*event).is_call());
+                let place = lists.iter().position(holds_calls).unwrap_or_default();
+                if lists.is_empty() { Vec::new() } else { lists.swap_remove(place) }
+            }
+        }
+        document if are_events(document.items()) => document.items().to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the messages and the calls of an object that lists them apart, in order of time. A message may repeat
+/// calls.
+fn by_time<'a>(object: &Members<'a>) -> Option<Vec<Raw<'a>>> {
+    let lists: Vec<_> = object.iter().filter_map(|(key, value)| of_key(key, value)).collect();
+    let events = |list: &[Raw<'a>]| list.iter().copied().map(Event::of).collect::<Vec<_>>();
+    let is_said = |list: &[Event<'_>]| list.iter().all(|event| matches!(event.what, Some(What::Message(_))));
+    let [one, other] = &lists[..] else { return None };
+    let (mut said, mut called) = (events(one), events(other));
+    let (mut all, mut calls) = (one.clone(), other);
+    if !is_said(&said) {
+        (said, called, all, calls) = (called, said, other.clone(), one);
+    }
+    let is_bare_call = |event: &Event<'_>| event.what == Some(What::Step) && event.time().is_some();
+    if !is_said(&said) || said.iter().any(|event| event.time().is_none()) || !called.iter().all(is_bare_call)
+    {
+        return None;
+    }
+    let form = |call: &Raw<'_>| wire::canonical(call.bytes());
+    let known: BTreeSet<_> = said.iter().flat_map(Event::calls).map(|call| form(&call)).collect();
+    all.extend(calls.iter().filter(|call| !known.contains(&form(call))));
+    all.sort_by_key(|event| Event::of(*event).time());
+    Some(all)
+}
+
+/// Returns the call in a report that a service for voice agents posts, or else the object itself.
+fn posted<'a>(object: &Members<'a>) -> Members<'a> {
+    let has_events = |object: &Members<'a>| object.iter().any(|(key, value)| of_key(key, value).is_some());
+    let calls = [object.object("message").object("artifact"), object.object("call")];
+    let call = calls.into_iter().find(|call| TRANSCRIPTS.iter().any(|key| !call.list(key).is_empty()));
+    call.filter(|call| has_events(call) && !has_events(object)).unwrap_or_else(|| object.clone())
+}
+
+/// Returns the events in a list under a key. `None` for lists that are not a run, such as the choices of a model
+/// and the reference actions of a task.
+pub(super) fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
+    let is_other =
+        matches!(key, "choices" | "candidates" | "tools" | "functions" | "content" | "input" | "output");
+    let is_reference =
+        ["gold", "expected", "reference", "ground_truth"].iter().any(|mark| key.starts_with(mark));
+    let items = value.items().filter(|_| !is_other && !is_reference && !LISTS_OF_CALLS.contains(&key))?;
+    are_events(&items).then_some(items)
+}
+
+/// Number of items that are checked for a run.
+const SHOWN: usize = 256;
+
+fn are_events(items: &[Raw<'_>]) -> bool {
+    let is_result = |item: &Raw<'_>| has_result(&Members::from(*item));
+    if items.first().is_some_and(|item| is_whole_run(&Members::from(*item)))
+        || items.iter().take(SHOWN).any(is_result)
+    {
+        return false;
+    }
+    let (mut asked, mut said) = (false, false);
+    for item in items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object) {
+        let event = Event::of(*item);
+        if event.is_call() || is_turn(&Members::from(*item)) {
+            return true;
+        }
+        let has_text = || event.text().is_some();
+        asked |=
+            event.what == Some(What::Message(Actor::User)) && has_text() || event.what == Some(What::Start);
+        said |= event.what == Some(What::Message(Actor::Agent)) && has_text();
+    }
+    asked && said
+}
+
+/// Returns true if an object is a numbered turn of a run, with its answered calls.
+fn is_turn(object: &Members<'_>) -> bool {
+    const NUMBERS: [&str; 6] = ["turn", "turn_id", "turn_number", "turn_index", "iteration", "round"];
+    NUMBERS.iter().any(|key| object.has(key)) && holds_answers(object) && !is_listed(object)
+}
+
+/// Returns true if an object is a run of its own, with its answered calls and its task or transcript.
+fn is_whole_run(object: &Members<'_>) -> bool {
+    let has_transcript =
+        || TRANSCRIPTS.iter().any(|key| object.get(key).and_then(|list| of_key(key, list)).is_some());
+    is_listed(object) || holds_answers(object) && !is_turn(object) && has_transcript()
+}
+
+/// Returns true if an object has a run under `result`, and is not an event.
+fn has_result(object: &Members<'_>) -> bool {
+    let result = object.object("result");
+    let is_event = ["type", "role", "event", "event_type", "kind"].iter().any(|key| object.has(key));
+    !is_event && holds_answers(&result) && SAID.iter().any(|key| result.has(key))
+}
+
+/// Returns true if a document is a run with a list of its answered calls, or with its calls next to its messages.
+pub(in crate::read) fn lists_calls(document: &Document<'_>) -> bool {
+    matches!(document, Document::Object(object) if is_listed(object) || by_time(object).is_some())
+}
+
+/// Returns true if an object is a run with a task and a list of its answered calls.
+fn is_listed(object: &Members<'_>) -> bool {
+    has_calls(object) && ASKED.iter().any(|key| object.has(key))
+}
+
+/// Returns true if an object holds the answered calls of a run, which may have none.
+fn has_calls(object: &Members<'_>) -> bool {
+    holds_answers(object) || has_done(object) || SCORED.fits(object)
+}
+
+/// Returns true if the calls of a run are in the result in its object. A run may have none.
+pub(super) fn has_done(object: &Members<'_>) -> bool {
+    let result = object.object("execution_result");
+    let is_over =
+        || result.name("other_error").is_some() || SAID.iter().any(|key| result.name(key).is_some());
+    holds_answers(&result) || result.is("tools_called", Kind::List) && is_over()
+}
