@@ -132,6 +132,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let (copies, placed): (Vec<_>, Vec<_>) =
         lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
     main.run.pass_over("repeated copies of messages", copies.len() as u64);
+    // The history that is written again has shorter results, so the first copy of each message counts.
+    let first: BTreeMap<_, _> = copies.iter().rev().map(|(line, _)| (key(line), *line)).collect();
     let is_request = |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("user");
     let answered = placed.iter().filter(|(line, _)| line.has("message") && !is_request(line));
     let answered: BTreeSet<usize> = answered.filter_map(|(_, root)| *root).collect();
@@ -146,7 +148,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
             }
             None => &mut main,
         };
-        branch.line(line, whole);
+        let original = if first.is_empty() { None } else { first.get(&key(line)) };
+        branch.line(original.unwrap_or(line), whole);
     }
     main.run.give(runs);
     for branch in branches.into_values() {
@@ -248,9 +251,7 @@ impl<'a> Branch<'a> {
                 let result = line.get("result");
                 let part = |key: &str| result.and_then(|result| result.member(key));
                 let answer = answer(part("content").or(result), part("details"), line.get("isError"));
-                if let Some(id) = &id {
-                    *self.answered.entry(id.clone()).or_default() += 1;
-                }
+                id.iter().for_each(|id| *self.answered.entry(id.clone()).or_default() += 1);
                 self.run.answer_with(id, answer);
             }
             "session"
