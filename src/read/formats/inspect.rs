@@ -48,6 +48,8 @@ pub(super) fn sample(value: Raw<'_>, position: u64, eval: &Metadata, runs: &mut 
     let part = id.as_deref().map_or_else(|| position.to_string(), str::to_owned);
     metadata.id = Some(format!("{part}_epoch_{}", sample.integer("epoch").unwrap_or(1)));
     metadata.task = id.map(Cow::into_owned);
+    let failed = sample.present("error").map(|_| "error".into());
+    metadata.termination = failed.or_else(|| sample.object("limit").name("type")).map(Cow::into_owned);
     let mut conversation = Conversation {
         steps: Assembler::default(),
         attachments: Attachments { all: sample.get("attachments"), found: None, left: MOST_COPIED },
