@@ -148,11 +148,9 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
             }
             None => &mut main,
         };
-        let original = if first.is_empty() { None } else { first.get(&key(line)) };
-        branch.line(original.unwrap_or(line), whole);
+        branch.line(has_branches.then(|| first.get(&key(line))).flatten().unwrap_or(line), whole);
     }
-    main.run.give(runs);
-    for branch in branches.into_values() {
+    for branch in std::iter::once(main).chain(branches.into_values()) {
         branch.run.give(runs);
     }
     // The messages of a sub-agent are in the answer to the call that started it.
@@ -251,7 +249,9 @@ impl<'a> Branch<'a> {
                 let result = line.get("result");
                 let part = |key: &str| result.and_then(|result| result.member(key));
                 let answer = answer(part("content").or(result), part("details"), line.get("isError"));
-                id.iter().for_each(|id| *self.answered.entry(id.clone()).or_default() += 1);
+                if let Some(id) = &id {
+                    *self.answered.entry(id.clone()).or_default() += 1;
+                }
                 self.run.answer_with(id, answer);
             }
             "session"
