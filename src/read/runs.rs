@@ -219,7 +219,12 @@ impl<'s> Runs<'s> {
             return self.fail_run(error);
         }
         if !self.is_begun {
-            text_calls::read(run);
+            let unread = text_calls::read(run) as u64;
+            if unread > 0 && !self.is_recount {
+                self.reading.counts.unread_calls += unread;
+                let what = format!("{unread} calls in texts of run {} were not read", self.position);
+                self.fail(Error::new(ErrorKind::Unread, what));
+            }
             self.begin(routing);
         }
         let unpaired = self.finish(run);

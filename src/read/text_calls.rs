@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super::call_outcome::{Outcome, broken_off, in_background, never_ran, states_error};
 use super::common;
-use super::formats::{mini_swe_agent, swe_agent};
+use super::formats::{cline_ui, mini_swe_agent, swe_agent};
 use super::text_grammars::{self, Result, Written, results};
 use super::words;
 use super::written_results::{self, Unwrapped};
@@ -39,7 +39,7 @@ const fn defined(
 }
 
 /// The grammars, most specific first.
-static GRAMMARS: [Grammar; 15] = [
+static GRAMMARS: [Grammar; 16] = [
     defined(&["keystrokes"], text_grammars::keystrokes, &["commands"]),
     Grammar {
         answered_by: &[Actor::Environment],
@@ -51,9 +51,10 @@ static GRAMMARS: [Grammar; 15] = [
     },
     Grammar { prompt: None, answer: Some("exitcode: "), ..defined(&["```"], text_grammars::scripts, &[]) },
     defined(&["<function=", "<invoke name="], text_grammars::functions, &[]),
+    defined(&["function:"], text_grammars::labelled, &["function:", "cmd:"]),
     defined(&["<tool_call>"], text_grammars::tool_calls, &[]),
     defined(&["<execute"], text_grammars::executions, &["</execute"]),
-    defined(&["<"], text_grammars::cline, &["</read_file>"]),
+    defined(&["<"], cline_ui::calls, &["</read_file>"]),
     defined(&["<action>"], text_grammars::action_tags, &["</action>"]),
     defined(&["next action I will perform is"], text_grammars::performed, &[]),
     Grammar { prompt: None, ..defined(&["```"], text_grammars::command_blocks, &[]) },
@@ -123,15 +124,24 @@ impl Grammar {
 }
 
 /// Reads calls and answers in the texts of a held run: calls if none is recorded, else answers to unanswered
-/// calls.
-pub(super) fn read(run: &mut Assembler<'_>) {
+/// calls. Returns the number of calls in `<tool_call>` that nothing shows to have been made.
+pub(super) fn read(run: &mut Assembler<'_>) -> usize {
     if run.actions() > 0 {
-        return read_answers(run);
+        read_answers(run);
+        return 0;
     }
     let found = GRAMMARS.iter().find_map(|grammar| Some((grammar, grammar.evidence(run.entries())?)));
     if let Some((grammar, evidence)) = found {
         read_calls(run, grammar, evidence);
+        return 0;
     }
+    let unread = |entry: &Entry<'_>| match entry {
+        Entry::Message { actor: Actor::Agent, text, .. } => {
+            text_grammars::tool_calls(&text.text().to_str()).len()
+        }
+        _ => 0,
+    };
+    run.entries().iter().map(unread).sum()
 }
 
 fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
@@ -323,6 +333,7 @@ fn outcome(text: &str) -> Outcome {
         let line = line.split_once(" (execution ").map_or(line, |(line, _)| line);
         let code = [
             "Command finished with exit code ",
+            "Command finished with exit code: ",
             "The command completed with exit code ",
             "Exit code: ",
             "exitcode: ",

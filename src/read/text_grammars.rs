@@ -24,7 +24,7 @@ impl Written {
         Self::new(name, Value::Object(Map::from_iter([(argument.to_owned(), text.into())])).to_string())
     }
 
-    fn of_pairs<'t>(name: &str, pairs: impl Iterator<Item = (&'t str, &'t str)>) -> Self {
+    pub(super) fn of_pairs<'t>(name: &str, pairs: impl Iterator<Item = (&'t str, &'t str)>) -> Self {
         let pairs = pairs.map(|(key, value)| (trim(key).to_owned(), value.trim_matches('\n').into()));
         Self::new(name, Value::Object(pairs.collect()).to_string())
     }
@@ -111,6 +111,21 @@ pub(super) fn delimited(text: &str) -> Vec<Written> {
     };
     let calls = tags(text, "----BEGIN_FUNCTION_CALL----", "", "----END_FUNCTION_CALL----");
     calls.last().and_then(call).into_iter().collect()
+}
+
+/// Fenced blocks of `function:name` and of arguments such as `cmd:value`.
+pub(super) fn labelled(text: &str) -> Vec<Written> {
+    const KEYS: [&str; 4] = ["\ncmd:", "\nfile_path:", "\nold_str:", "\nnew_str:"];
+    let call = |(name, inside): (&str, &str)| {
+        let inside = ["\n", inside].concat();
+        let pair = |key: &&'static str| {
+            let value = inside.split_once(key)?.1;
+            let end = KEYS.iter().filter_map(|next| value.find(next)).min().unwrap_or(value.len());
+            Some((key.trim_matches(['\n', ':']), value.get(..end)?))
+        };
+        Written::of_pairs(name, KEYS.iter().filter_map(pair))
+    };
+    tags(text, "\nfunction:", "\n", "```").map(call).collect()
 }
 
 /// `<execute_bash>command</execute_bash>` and related tags.
@@ -253,72 +268,24 @@ fn plain(action: &str) -> Option<Written> {
     })
 }
 
-fn unfenced(text: &str) -> &str {
+pub(super) fn unfenced(text: &str) -> &str {
     let text = trim(text);
-    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
-    inside.map_or(text, |inside| trim(inside.strip_prefix("json").unwrap_or(inside)))
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")).unwrap_or(text);
+    let languages = ["json", "python"].iter();
+    trim(
+        languages
+            .filter(|_| inside.len() < text.len())
+            .find_map(|name| inside.strip_prefix(name))
+            .unwrap_or(inside),
+    )
 }
 
-fn is_of_name(mark: char) -> bool {
+pub(super) fn is_of_name(mark: char) -> bool {
     mark.is_ascii_alphanumeric() || matches!(mark, '_' | '-' | '.')
 }
 
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(is_of_name)
-}
-
-const CLINE_TOOLS: &str = " access_mcp_resource act_mode_respond apply_diff apply_patch ask_followup_question \
-    attempt_completion browser_action codebase_search condense edit_file execute_command fetch_instructions \
-    generate_explanation generate_image insert_content inspect_site list_code_definition_names list_files \
-    list_files_recursive list_files_top_level load_mcp_documentation new_rule new_task plan_mode_respond read_file \
-    read_command_output replace_in_file report_bug run_slash_command search_and_replace search_files search_replace \
-    summarize_task switch_mode update_todo_list use_mcp_tool use_skill view_source_code_definitions_top_level \
-    web_fetch web_search write_to_file ";
-
-fn is_cline_tool(name: &str) -> bool {
-    is_name(name) && CLINE_TOOLS.contains(&[" ", name, " "].concat())
-}
-
-/// Returns the name of the opening tag at the start of the text, and the text after the tag.
-fn opening(text: &str) -> Option<(&str, &str)> {
-    let text = text.strip_prefix('<')?;
-    let (name, rest) = text.split_at_checked(text.find(|mark| !is_of_name(mark))?)?;
-    rest.strip_prefix('>').map(|inside| (name, inside))
-}
-
-/// `<tool><parameter>value</parameter></tool>`, for the tools of Cline and Roo.
-pub(super) fn cline(text: &str) -> Vec<Written> {
-    let (mut calls, mut rest) = (Vec::new(), text);
-    while let Some((_, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {
-        let Some((name, inside)) = opening(from).filter(|(name, _)| is_cline_tool(name)) else {
-            rest = from.get(1..).unwrap_or_default();
-            continue;
-        };
-        let (inside, after) = inside.split_once(&*["</", name].concat()).unwrap_or((inside, ""));
-        calls.push(Written::of_pairs(name, parameters(inside)));
-        rest = after;
-    }
-    calls
-}
-
-fn parameters(inside: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut rest = inside;
-    std::iter::from_fn(move || {
-        loop {
-            let (_, from) = rest.split_at_checked(rest.find('<')?)?;
-            let Some((name, inside)) = opening(from) else {
-                rest = from.get(1..)?;
-                continue;
-            };
-            let close = ["</", name, ">"].concat();
-            // A file may contain the closing tag itself, so its last occurrence ends the value.
-            let end =
-                if matches!(name, "content" | "diff") { inside.rfind(&close) } else { inside.find(&close) };
-            let (value, after) = inside.split_at_checked(end.unwrap_or(inside.len()))?;
-            rest = after.get(close.len()..).unwrap_or_default();
-            return Some((name, value));
-        }
-    })
 }
 
 #[derive(Debug, PartialEq)]

@@ -49,8 +49,8 @@ fn every_call_is_read_or_reported() {
             calls(&value, &mut found);
         }
         let (traces, reading) = read_traces(bytes, &ReadOptions::default());
-        if reading.errors.iter().any(|error| error.run().is_some()) {
-            return; // The calls of a run that is lost are reported by its error.
+        if reading.errors.iter().any(|error| error.run().is_some() || error.message().contains("texts")) {
+            return; // Errors report the calls of a run that is lost, and those in texts.
         }
         let steps = traces.iter().flat_map(|trace| trace.steps());
         let read = steps.filter(|step| step.action_of(Actors::All).is_some()).count() as u64;

@@ -9,6 +9,7 @@ use super::claude_code_line::beside_result;
 use super::codex_text;
 use super::prelude::*;
 use crate::read::call_outcome::{broken_off, never_ran, stops_session};
+use crate::trace::{Digest, DigestSet};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
@@ -88,6 +89,8 @@ struct Trajectory<'a> {
     turn: u64,
     is_codex: bool,
     copied_calls: u64,
+    latest: Option<u64>,
+    seen: DigestSet,
 }
 
 impl<'a> Trajectory<'a> {
@@ -96,7 +99,20 @@ impl<'a> Trajectory<'a> {
         let mut run = Recording::default();
         run.metadata.agent = agent.name("name").map(|name| name.as_ref().into());
         run.model(agent.name("model_name").or_else(|| agent.name("model")));
-        Self { run, turn: 0, is_codex: agent.name("name").as_deref() == Some("codex"), copied_calls: 0 }
+        let is_codex = agent.name("name").as_deref() == Some("codex");
+        Self { run, turn: 0, is_codex, copied_calls: 0, latest: None, seen: DigestSet::default() }
+    }
+
+    /// Returns true if the step is older than an earlier one, and was read before: after a compaction, OpenClaw
+    /// writes the history again, with shorter results.
+    fn is_rewritten(&mut self, step: &Members<'_>) -> bool {
+        let Some(time) = step.time("timestamp") else { return false };
+        let id = step.object("extra").get("tool_call_id");
+        let what = id.or_else(|| step.first(&["tool_calls", "message", "observation"]));
+        let spelled = what.map_or(Cow::default(), Raw::spelling);
+        let is_old = self.latest > Some(time);
+        self.latest = self.latest.max(Some(time));
+        !self.seen.insert(Digest::of_text(&format!("{time} {spelled}"))) && is_old
     }
 
     fn end(mut self, members: &Members<'_>, parent: Option<String>, runs: &mut Runs<'_>) -> Option<String> {
@@ -111,9 +127,12 @@ impl<'a> Trajectory<'a> {
         self.run.at(self.turn, step.time("timestamp"));
         let calls = step.list("tool_calls").into_iter().filter(|call| call.kind() == Kind::Object);
         let calls: Vec<_> = calls.map(Members::from).collect();
-        if step.flag("is_copied_context") == Some(true) {
+        let is_copied = step.flag("is_copied_context") == Some(true);
+        if is_copied || self.is_rewritten(step) {
             self.copied_calls += calls.len() as u64;
-            return self.run.pass_over("steps copied from another trajectory", 1);
+            let reason =
+                if is_copied { "steps copied from another trajectory" } else { "repeated copies of steps" };
+            return self.run.pass_over(reason, 1);
         }
         self.run.model(step.name("model_name"));
         // Some writers nest the message of a chat, with its role.

@@ -1,6 +1,7 @@
 //! BFCL: results of the Berkeley Function Calling Leaderboard, with the log of each step if present.
 
 use super::prelude::*;
+use crate::read::text_grammars::unfenced;
 
 pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(Any(&[ENTRY, FAILED]))], reader: Reader::Document(read) };
@@ -107,9 +108,11 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
     }
 }
 
-/// Returns the calls in a text such as `[cd(folder='a'), ls()]`; empty if it holds anything else.
+/// Returns the calls in a text such as `[cd(folder='a'), ls()]`, with or without a fence and brackets; empty if it
+/// holds anything else.
 fn calls_in(text: &str) -> Vec<&str> {
-    let list = text.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let text = unfenced(text);
+    let list = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let (mut depth, mut quote) = (0_u32, None);
     let is_between = |mark: char| {
         match (quote, mark) {
@@ -122,7 +125,7 @@ fn calls_in(text: &str) -> Vec<&str> {
         }
         false
     };
-    let calls: Vec<_> = list.map_or_else(Vec::new, |list| list.split(is_between).map(str::trim).collect());
+    let calls: Vec<_> = list.split(is_between).map(str::trim).collect();
     let is_of_name = |mark: char| mark.is_alphanumeric() || matches!(mark, '_' | '.');
     let is_call = |call: &str| {
         call.ends_with(')')

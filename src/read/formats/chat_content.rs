@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::otel;
 use super::prelude::*;
 use crate::read::call_outcome::{broken_off, have_failed, in_background, never_ran, typed_output};
 
@@ -56,9 +57,6 @@ impl<'a> Body<'a> {
     /// Returns the content as the text of a message, and its blocks.
     pub(super) fn into_message(self) -> Read<(Option<TextCow<'a>>, Vec<Block<'a>>)> {
         let (texts, blocks) = match self {
-            Self::Value(raw) if raw.kind() == Kind::String => {
-                (vec![Text::from(raw.json().text()?).into()], Vec::new())
-            }
             Self::Value(raw) => parts(&mut raw.json())?,
             Self::Parts(texts, blocks) => (texts, blocks),
         };
@@ -71,6 +69,7 @@ fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
     match json.kind()? {
         Kind::List => json.list(|part| self::part(part, &mut texts, &mut blocks))?,
+        Kind::String => part(json, &mut texts, &mut blocks)?,
         Kind::Object => {
             let object = json.raw()?;
             part(&mut object.json(), &mut texts, &mut blocks)?;
@@ -98,7 +97,10 @@ const OF_SERVER: &str = "_tool_result";
 /// Reads a part of a message's content: a text, a block, or something else.
 fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
     if json.kind()? == Kind::String {
-        texts.push(Text::from(json.text()?).into());
+        let text = Text::from(json.text()?);
+        if !printed(text, texts, blocks) {
+            texts.push(text.into());
+        }
         return Ok(());
     }
     let mut part = Part { is_text: true, ..Part::default() };
@@ -117,6 +119,28 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<
         _ => {}
     }
     Ok(())
+}
+
+/// Reads blocks of Anthropic's SDK that were written as Python's `repr`. Returns false for any other text.
+fn printed<'a>(text: Text<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> bool {
+    let kinds = ["ToolUseBlock(", "TextBlock(", "ThinkingBlock(", "RedactedThinkingBlock("];
+    let start = text.head(24);
+    if !kinds.iter().any(|kind| start.strip_prefix('[').unwrap_or(&start).starts_with(kind)) {
+        return false;
+    }
+    let Some(json) = otel::python(&text.to_str()) else { return false };
+    let value = Raw::over(json.as_bytes(), 0);
+    for block in value.items().unwrap_or_else(|| vec![value]).into_iter().map(Members::from) {
+        let part = |key: &str| block.name(key).map(Cow::into_owned);
+        texts.extend(part("text").map(TextCow::from));
+        if part("type").as_deref() == Some("tool_use") {
+            let input = block.get("input").map(|input| Cow::Owned(input.spelling().into_owned()));
+            let arguments = input.map(common::arguments_of_text).unwrap_or_default();
+            let (id, name) = (part("id").map(Cow::Owned), part("name").map(Cow::Owned));
+            blocks.push(Block { is_call: true, id, name, arguments, ..Block::default() });
+        }
+    }
+    true
 }
 
 #[derive(Default)]

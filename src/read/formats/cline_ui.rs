@@ -2,6 +2,7 @@
 //! message; its result is in the next request.
 
 use super::prelude::*;
+use crate::read::text_grammars::{Written, is_name, is_of_name};
 use crate::read::{text_calls, text_grammars};
 
 pub(super) const FORMAT: Definition =
@@ -167,4 +168,58 @@ impl<'a> Task<'a> {
             self.run.answer_to(Some(call), answer);
         }
     }
+}
+
+const CLINE_TOOLS: &str = " access_mcp_resource act_mode_respond apply_diff apply_patch ask_followup_question \
+    attempt_completion browser_action codebase_search condense edit_file execute_command fetch_instructions \
+    generate_explanation generate_image insert_content inspect_site list_code_definition_names list_files \
+    list_files_recursive list_files_top_level load_mcp_documentation new_rule new_task plan_mode_respond read_file \
+    read_command_output replace_in_file report_bug run_slash_command search_and_replace search_files search_replace \
+    summarize_task switch_mode update_todo_list use_mcp_tool use_skill view_source_code_definitions_top_level \
+    web_fetch web_search write_to_file ";
+
+fn is_cline_tool(name: &str) -> bool {
+    is_name(name) && CLINE_TOOLS.contains(&[" ", name, " "].concat())
+}
+
+/// Returns the name of the opening tag at the start of the text, and the text after the tag.
+fn opening(text: &str) -> Option<(&str, &str)> {
+    let text = text.strip_prefix('<')?;
+    let (name, rest) = text.split_at_checked(text.find(|mark| !is_of_name(mark))?)?;
+    rest.strip_prefix('>').map(|inside| (name, inside))
+}
+
+/// `<tool><parameter>value</parameter></tool>`, for the tools of Cline and Roo.
+pub(in crate::read) fn calls(text: &str) -> Vec<Written> {
+    let (mut calls, mut rest) = (Vec::new(), text);
+    while let Some((_, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {
+        let Some((name, inside)) = opening(from).filter(|(name, _)| is_cline_tool(name)) else {
+            rest = from.get(1..).unwrap_or_default();
+            continue;
+        };
+        let (inside, after) = inside.split_once(&*["</", name].concat()).unwrap_or((inside, ""));
+        calls.push(Written::of_pairs(name, parameters(inside)));
+        rest = after;
+    }
+    calls
+}
+
+fn parameters(inside: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = inside;
+    std::iter::from_fn(move || {
+        loop {
+            let (_, from) = rest.split_at_checked(rest.find('<')?)?;
+            let Some((name, inside)) = opening(from) else {
+                rest = from.get(1..)?;
+                continue;
+            };
+            let close = ["</", name, ">"].concat();
+            // A file may contain the closing tag itself, so its last occurrence ends the value.
+            let end =
+                if matches!(name, "content" | "diff") { inside.rfind(&close) } else { inside.find(&close) };
+            let (value, after) = inside.split_at_checked(end.unwrap_or(inside.len()))?;
+            rest = after.get(close.len()..).unwrap_or_default();
+            return Some((name, value));
+        }
+    })
 }

@@ -150,7 +150,10 @@ pub(super) const STEP: Mark = Any(&[
             Is(Kind::String, &["action_taken", "next_observation"]),
             All(&[Is(Kind::String, &["action"]), Is(Kind::Object, &["action_input"])]),
             All(&[Is(Kind::String, &["action_type"]), HasOne(&["action_input", "action_args"])]),
-            All(&[In("action", &HasOne(&["name", "tool"])), HasOne(&["observation", "next_obs"])]),
+            All(&[
+                In("action", &HasOne(&["name", "tool", "tool_name"])),
+                HasOne(&["observation", "next_obs"]),
+            ]),
         ]),
         // Steps of SWE-agent, which are read only in its own documents.
         Not(&Has(&["response"])),

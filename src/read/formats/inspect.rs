@@ -48,6 +48,8 @@ pub(super) fn sample(value: Raw<'_>, position: u64, eval: &Metadata, runs: &mut 
     let part = id.as_deref().map_or_else(|| position.to_string(), str::to_owned);
     metadata.id = Some(format!("{part}_epoch_{}", sample.integer("epoch").unwrap_or(1)));
     metadata.task = id.map(Cow::into_owned);
+    let failed = sample.present("error").map(|_| "error".into());
+    metadata.termination = failed.or_else(|| sample.object("limit").name("type")).map(Cow::into_owned);
     let mut conversation = Conversation {
         steps: Assembler::default(),
         attachments: Attachments { all: sample.get("attachments"), found: None, left: MOST_COPIED },
@@ -98,16 +100,10 @@ pub(super) fn outcome(result: &Members<'_>) -> (Outcome, Option<Box<str>>) {
 }
 
 /// Returns the observation in the message of a tool: its content or, if that is empty, the message of its error.
-/// After a timeout, the content is what the tool had written by then.
 pub(super) fn observation<'a>(result: &Members<'a>) -> Option<TextCow<'a>> {
     let content = result.result("content");
-    let error = result.object("error");
-    if content.as_ref().is_some_and(|content| !content.text().is_empty())
-        || error.name("type").as_deref() == Some("timeout")
-    {
-        return content;
-    }
-    error.result("message").or(content)
+    let has_words = content.as_ref().is_some_and(|content| !content.text().is_empty());
+    if has_words { content } else { result.object("error").result("message").or(content) }
 }
 
 struct Conversation<'a> {

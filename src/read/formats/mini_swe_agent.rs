@@ -4,6 +4,7 @@
 use super::prelude::*;
 use super::unread;
 use crate::json::Fault;
+use crate::trace::Entry;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[
@@ -90,7 +91,13 @@ fn step<'a>(
     let text = message.message("content")?;
     if role == "user" && text.text().starts_with("<returncode>") {
         let outcome = outcome(text.text());
-        run.steps.answer(turn, None, outcome.answer(Content::Present(text)));
+        // Some forks run the whole text of the agent.
+        let said = match run.steps.entries().back() {
+            Some(Entry::Message { actor: Actor::Agent, text, .. }) => Some(text.text().to_str().into_owned()),
+            _ => None,
+        };
+        let call = said.map(|said| run.call_text("bash", "command", &said));
+        run.steps.answer_to(call, turn, None, outcome.answer(Content::Present(text)));
         return None;
     }
     let extra = Extra::of(&message.object("extra"));

@@ -11,19 +11,22 @@ pub(super) const FORMAT: Definition = Definition {
     reader: Reader::Object(read),
 };
 
-/// Returns the transitions, which the first version calls steps; `None` if one of the first has no list of actions.
+/// Returns the transitions, which the first version calls steps; `None` if the first that are not only a state have no
+/// list of actions.
 fn transitions<'a>(members: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     let has_actions = |item: &Raw<'_>| {
         let actions = item.member("actions").and_then(Raw::items);
         let is_action = |action: &Raw<'_>| {
-            action.member("action").is_some()
-                || action.member("name").is_some() && action.member("input").is_some()
+            let has = |key| action.member(key).is_some();
+            has("action") || has("name") && has("input") || has("request") && has("response")
         };
         actions.is_some_and(|actions| actions.iter().all(is_action))
     };
     let list = |key| members.get(key).and_then(Raw::items).filter(|list: &Vec<Raw<'_>>| !list.is_empty());
     let items = ["transitions", "steps"].into_iter().find_map(list)?;
-    items.iter().take(words::DECISIVE_ITEMS).all(has_actions).then_some(items)
+    let is_state = |item: &&Raw<'_>| members.has("transition_rules") && item.member("actions").is_none();
+    let mut first = items.iter().filter(|item| !is_state(item)).take(words::DECISIVE_ITEMS).peekable();
+    (first.peek().is_some() && first.all(has_actions)).then_some(items)
 }
 
 /// Returns the nodes of a tree in the order of their numbers; none if no node has an action.
@@ -61,9 +64,11 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
                 run.turn(None);
                 let state = transition.member("name").or_else(|| transition.member("state")?.member("name"));
                 for action in transition.member("actions").and_then(Raw::items).unwrap_or_default() {
-                    let outcome = ["output", "observation"].iter().find_map(|key| action.member(key));
-                    let refused = action.member("retry_message").filter(|text| text.kind() == Kind::String);
-                    let asked = action.member("action").unwrap_or(action);
+                    let within = action.member("response").unwrap_or(action);
+                    let outcome = ["output", "observation"].iter().find_map(|key| within.member(key));
+                    let refused = within.member("retry_message").filter(|text| text.kind() == Kind::String);
+                    let asked = ["action", "request"].iter().find_map(|key| action.member(key));
+                    let asked = asked.unwrap_or(action);
                     add(asked, state, refused.or(outcome), &mut run);
                 }
             }

@@ -58,6 +58,7 @@ pub(super) mod gemini_cli;
 pub(super) mod gemini_contents;
 pub(super) mod gemini_stream;
 pub(super) mod goose;
+pub(super) mod harbor;
 pub(super) mod inspect;
 #[cfg(feature = "inspect")]
 pub(super) mod inspect_archive;
@@ -120,6 +121,7 @@ super::format::formats! {
     TauBench => tau_bench, "tau-bench",
         "tau-bench results, the first version: a list, a run, or a run per line";
     Atif => atif, "atif", "ATIF trajectories, 1.0 to 1.8";
+    Harbor => harbor, "harbor", "conversations of trials that Harbor exports";
     CodexRollout => codex_rollout, "codex-rollout", "Codex sessions, an item per line";
     CodexExec => codex_exec, "codex-exec", "events of `codex exec --json`";
     ClaudeCode => claude_code, "claude-code",

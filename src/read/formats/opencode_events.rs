@@ -14,6 +14,7 @@ const DATA: Mark = Any(&[PART, In("properties", &PART), In("data", &PART)]);
 const EVENT: Mark = Any(&[
     All(&[Says("type", &["tool_use", "step_start", "step_finish", "text"]), Has(&["sessionID"]), DATA]),
     All(&[Says("type", &["message.part.updated*"]), DATA]),
+    All(&[Says("type", &["error"]), Has(&["sessionID"]), In("error", &Has(&["name", "data"]))]),
 ]);
 
 struct Event<'a> {

@@ -1,4 +1,5 @@
-//! tau-bench v1: a list of runs `{task_id, reward, info, traj, trial}`, one of them, or one per line.
+//! tau-bench v1: a list of runs `{task_id, reward, info, traj, trial}`, one of them, or one per line. A run may be under
+//! `trajectory`, next to figures of an experiment.
 
 use std::sync::Arc;
 
@@ -12,12 +13,7 @@ use crate::read::header::Header;
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(super) const FORMAT: Definition = Definition {
-    signature: &[Shape::Each(All(&[
-        Has(&["traj", "task_id"]),
-        Not(&Any(&[Is(Kind::Object, &["traj"]), Is(Kind::String, &["traj"])])),
-        HasOne(&["reward", "info"]),
-        Not(&HasOne(&["simulations", "messages"])),
-    ]))],
+    signature: &[Shape::Each(Any(&[RUN, In("trajectory", &RUN)]))],
     reader: Reader::Records(RecordReader {
         what: "tau-bench results (a list or an object)",
         list: "",
@@ -29,6 +25,44 @@ pub(super) const FORMAT: Definition = Definition {
     }),
 };
 
+const RUN: Mark = All(&[
+    Has(&["traj", "task_id"]),
+    Not(&Any(&[Is(Kind::Object, &["traj"]), Is(Kind::String, &["traj"])])),
+    HasOne(&["reward", "info"]),
+    Not(&HasOne(&["simulations", "messages"])),
+]);
+
+#[derive(Default)]
+struct Found<'a> {
+    task: Option<Cow<'a, str>>,
+    trial: Option<u64>,
+    reward: Option<f64>,
+    messages: Option<Vec<Message<'a>>>,
+    info: Members<'a>,
+}
+
+impl<'a> Found<'a> {
+    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
+        match key {
+            b"task_id" => self.task = common::ident(value.raw()?),
+            b"trial" => self.trial = value.or_null(Json::whole)?,
+            b"reward" => self.reward = value.or_null(Json::float)?,
+            b"info" => self.info = Members::from(value.checked()?),
+            b"traj" => {
+                self.messages = match value.kind()? {
+                    Kind::Null => value.null().map(|_| Some(Vec::new()))?,
+                    _ => Some(read_messages(value)?),
+                };
+            }
+            b"trajectory" if value.kind()? == Kind::Object => {
+                value.object(|key, value| self.member(key, value))?;
+            }
+            _ => value.skip()?,
+        }
+        Ok(())
+    }
+}
+
 fn run<'a>(
     json: &mut Json<'a>,
     _: &Header,
@@ -36,24 +70,9 @@ fn run<'a>(
     runs: &mut Runs<'_>,
 ) -> Read<RunSummary> {
     let start = json.offset();
-    let (mut task, mut trial, mut reward, mut messages) = (None, None, None, None);
-    let mut info = Members::default();
-    json.object(|key, value| {
-        match key {
-            b"task_id" => task = common::ident(value.raw()?),
-            b"trial" => trial = value.or_null(Json::whole)?,
-            b"reward" => reward = value.or_null(Json::float)?,
-            b"info" => info = Members::from(value.checked()?),
-            b"traj" => {
-                messages = match value.kind()? {
-                    Kind::Null => value.null().map(|_| Some(Vec::new()))?,
-                    _ => Some(read_messages(value)?),
-                };
-            }
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
+    let mut found = Found::default();
+    json.object(|key, value| found.member(key, value))?;
+    let Found { task, trial, reward, messages, info } = found;
     let messages = messages.ok_or_else(|| json.missing("traj"))?;
     let metadata = Metadata {
         id: task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0))),

@@ -1,17 +1,75 @@
 //! ToolBench: the nodes of a search for an answer. A node names a tool, and the next one has the arguments and
-//! the result.
+//! the result. `ToolEval` converts the answers: a node is a call with its answer, and the next ones are under `next`.
 
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition = Definition {
-    signature: &[Shape::Object(All(&[
-        In("answer_generation", &Has(&["query"])),
-        Any(&[Has(&["tree"]), Has(&["trys"]), In("answer_generation", &Is(Kind::List, &["chain"]))]),
-    ]))],
+    signature: &[
+        Shape::Object(All(&[
+            In("answer_generation", &Has(&["query"])),
+            Any(&[Has(&["tree"]), Has(&["trys"]), In("answer_generation", &Is(Kind::List, &["chain"]))]),
+        ])),
+        Shape::Object(Values(&CONVERTED)),
+    ],
     reader: Reader::Object(read),
 };
 
-fn read(answer: &Members<'_>, runs: &mut Runs<'_>) {
+const CONVERTED: Mark = All(&[Has(&["query"]), In("answer", &Is(Kind::List, &["answer_details"]))]);
+
+fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
+    if members.has("answer_generation") {
+        return search(members, runs);
+    }
+    for (id, entry) in members.iter() {
+        let entry = recorded::members(Some(entry));
+        if CONVERTED.fits(&entry) {
+            converted(id, &entry, runs);
+        } else {
+            runs.pass_over("entries without an answer", 1);
+        }
+    }
+}
+
+fn converted(id: &str, entry: &Members<'_>, runs: &mut Runs<'_>) {
+    let mut run = Recording::of_agent("toolbench");
+    run.metadata.task = Some(id.to_owned());
+    run.say(Actor::User, entry.text("query"));
+    let mut waiting = entry.object("answer").list("answer_details");
+    waiting.reverse();
+    while let Some(node) = waiting.pop().map(Members::from) {
+        run.turn(None);
+        match node.name("role").as_deref() {
+            Some("tool") => call(&node, &mut run),
+            // The message repeats the query.
+            Some("user") => {}
+            Some("system") => run.say(Actor::System, node.text("message")),
+            Some("assistant") => run.say(Actor::Agent, node.text("message")),
+            _ => run.pass_over("nodes of other types", 1),
+        }
+        waiting.extend(node.list("next").into_iter().rev());
+    }
+    run.give(runs);
+}
+
+fn call<'a>(node: &Members<'a>, run: &mut Recording<'a>) {
+    let message = node.object("message");
+    if let Some(cut) = node.name("message") {
+        // The beginning of Python's `repr` of the call.
+        let name = cut.strip_prefix("{'name': '").and_then(|rest| rest.split('\'').next());
+        let call = Call::new(0, None, name.unwrap_or_default().to_owned());
+        let call = run.add(call.with(Content::NotRecorded));
+        return run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
+    }
+    let call = run.call(None, message.name("name"), message.get("arguments"));
+    let observed = message.result("response");
+    let has_error = |text: &TextCow<'_>| {
+        json(&text.text().to_str()).is_some_and(|response| Members::from(response).name("error").is_some())
+    };
+    let outcome = Outcome::by_text(observed.as_ref().is_some_and(has_error));
+    run.answer_call(call, observed, outcome);
+}
+
+fn search(answer: &Members<'_>, runs: &mut Runs<'_>) {
     let generated = answer.object("answer_generation");
     let mut search = Search { run: Recording::of_agent("toolbench"), open: None };
     search.run.metadata.termination = answer.flag("win").map(|win| if win { "win" } else { "lose" }.into());

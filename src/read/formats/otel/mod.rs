@@ -44,6 +44,11 @@ pub(in crate::read) const FORMAT: Definition = Definition {
     reader: Reader::MayBeEmpty(read),
 };
 
+/// Returns the JSON of a Python literal.
+pub(super) fn python(text: &str) -> Option<String> {
+    infer::python::literal(text).map(|data| data.to_json())
+}
+
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut collection = Collection::default();
     let read = decode::take(document, &mut collection);
