@@ -221,9 +221,22 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     let error = fault.into_error();
     let error = match error.kind() {
         ErrorKind::Truncated => error,
+        kind if is_csv(window.unread()) => {
+            Error::new(kind, "the input is CSV, not JSON: convert it to JSON lines, an object for each row")
+        }
         kind => Error::new(kind, format!("the input is not JSON: {}", error.message())),
     };
     Some(error.at(location))
+}
+
+/// Returns true if the first line is the header of a table: names between commas.
+fn is_csv(text: &[u8]) -> bool {
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. \"".contains(byte);
+    let is_name = |name: &[u8]| {
+        !name.is_empty() && name.trim_ascii().len() == name.len() && name.iter().all(is_of_name)
+    };
+    line.contains(&b',') && line.split(|byte| *byte == b',').all(is_name)
 }
 
 pub(super) enum Claimed<'a> {

@@ -10,7 +10,7 @@ use super::session;
 use super::window::Window;
 use super::{Format, framing, snapshots};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Json, Kind, Raw, SkipIndex};
+use crate::json::{Json, Raw, SkipIndex};
 
 /// Reads an input that must be seen whole. `index` holds the known ends of its first values.
 pub(super) fn read(
@@ -303,14 +303,16 @@ fn read_inside(
 ) {
     let around = holder.members();
     let outer = std::mem::replace(&mut runs.around, chat::around(&around));
+    runs.around.metadata.task = runs.around.metadata.task.take().or_else(|| outer.metadata.task.clone());
+    let mut members = around.iter();
     for value in values.iter().copied() {
         let Some(document) = Document::of_value(value) else {
             runs.pass_over("values of unknown format", 1);
             continue;
         };
-        // Several lists are conversations by task.
-        if values.len() > 1 && value.kind() == Kind::List {
-            let named = around.iter().find(|(_, named)| named.offset() == value.offset());
+        // Several values are runs by task.
+        if values.len() > 1 {
+            let named = members.find(|(_, named)| named.offset() == value.offset());
             runs.around.metadata.task = named.map(|(name, _)| name.to_owned());
         }
         let parsed = Parsed::whole(document, Some(value));

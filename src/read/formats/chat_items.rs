@@ -30,6 +30,7 @@ impl Item {
             "local_shell_call" => Self::Tool("local_shell"),
             "tool_search_call" => Self::Tool("tool_search"),
             "computer_call" => Self::Tool("computer"),
+            "program" => Self::Tool("program"),
             "web_search_call" => Self::Server("web_search"),
             "file_search_call" => Self::Server("file_search"),
             "code_interpreter_call" => Self::Server("code_interpreter"),
@@ -41,7 +42,8 @@ impl Item {
             | "custom_tool_call_output"
             | "local_shell_call_output"
             | "tool_search_output"
-            | "computer_call_output" => Self::Output,
+            | "computer_call_output"
+            | "program_output" => Self::Output,
             _ => return None,
         })
     }

@@ -165,14 +165,15 @@ impl<'a> Run<'a> {
         let mut call = Call::new(0, id.clone(), event.name().unwrap_or_default()).with(arguments);
         call.time = event.time();
         let number = self.recording.add(call);
-        let answered = output.is_some();
-        if answered {
+        if output.is_some() {
             let (observed, outcome) = event.answer();
             self.recording.answer_call(number, observed, outcome);
+        } else if let Some(failed) = event.http_failure() {
+            self.recording.answer_in_part(number, Outcome::flag(failed));
         } else if let Some(form) = event.repeated_form().filter(|_| id.is_none()) {
             self.started.entry(form).or_default().insert(0, number);
         }
-        self.calls.extend(id.map(|id| (id, (number, answered))));
+        self.calls.extend(id.map(|id| (id, (number, output.is_some()))));
     }
 
     fn result(&mut self, event: &Event<'a>) {
@@ -186,12 +187,8 @@ impl<'a> Run<'a> {
                 self.recording.answer_call(*number, observed, outcome);
             }
             None => {
-                self.recording.answer(
-                    id.filter(|_| !self.calls.is_empty()),
-                    event.name().as_ref(),
-                    observed,
-                    outcome,
-                );
+                let id = id.filter(|_| !self.calls.is_empty());
+                self.recording.answer(id, event.name().as_ref(), observed, outcome);
             }
         }
     }

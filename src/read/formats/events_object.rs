@@ -23,6 +23,11 @@ fn is_named_call(object: &Members<'_>) -> bool {
     NAMES.iter().any(|key| object.name(key).is_some()) && ARGUMENTS.iter().any(|key| object.has(key))
 }
 
+/// Returns true if one of these objects has one of these words under a key.
+fn says(layers: &[Members<'_>], key: &str, words: &[&str]) -> bool {
+    layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
+}
+
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
 pub(super) struct Event<'a> {
     pub(super) layers: Vec<Members<'a>>,
@@ -89,8 +94,10 @@ impl<'a> Event<'a> {
         });
         let of_action =
             |word: Cow<'_, str>| What::of(&word).filter(|what| matches!(what, What::Call | What::Result));
+        let sender = || layers.first()?.name("sender").filter(|_| says(&layers, "type", &["message"]));
         let mut what = by_place
             .or_else(|| words.into_iter().find_map(|word| What::of(&word)))
+            .or_else(|| What::of(&sender()?))
             .or_else(|| layers.last()?.name("action").and_then(of_action));
         if what.is_none()
             && let Some(last) = layers.last().filter(|last| STEP.fits(last))
@@ -108,18 +115,16 @@ impl<'a> Event<'a> {
         if what.is_none() && layers.iter().any(holds_answers) {
             what = Some(What::Message(Actor::Agent));
         }
-        let says = |key: &str, words: &[&str]| {
-            layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
-        };
         // A stream of OpenAI's Responses adds an item before it has arguments. Sub-agents of pi repeat the prompt.
-        if says("type", &["response.output_item.added"])
-            || says("operationType", &["Reasoning"])
-            || says("sourceEventType", &["initial_prompt"])
+        // An approval repeats the call that it is about.
+        if says(&layers, "type", &["response.output_item.added", "interaction_request"])
+            || says(&layers, "operationType", &["Reasoning"])
+            || says(&layers, "sourceEventType", &["initial_prompt"])
         {
             what = None;
         } else if what == Some(What::Message(Actor::User))
             // Grok Build and Factory Droid mark what their harness adds.
-            && (says("visibility", &["llm_only", "user_only"])
+            && (says(&layers, "visibility", &["llm_only", "user_only"])
                 || layers.iter().any(|layer| layer.name("synthetic_reason").is_some()))
         {
             what = Some(What::Message(Actor::Environment));
@@ -181,8 +186,8 @@ impl<'a> Event<'a> {
     }
 
     pub(super) fn session(&self) -> Option<Cow<'a, str>> {
-        let outer = self.layers.first()?;
-        SESSIONS.iter().find_map(|key| outer.ident(key))
+        let outer = self.layers.iter().take(1 + usize::from(self.path.first() == Some(&"payload")));
+        outer.rev().find_map(|layer| SESSIONS.iter().find_map(|key| layer.ident(key)))
     }
 
     pub(super) fn task(&self) -> Option<Cow<'a, str>> {
@@ -316,6 +321,12 @@ impl<'a> Event<'a> {
         }
     }
 
+    /// Returns whether a call over HTTP failed, by the status of the response.
+    pub(super) fn http_failure(&self) -> Option<bool> {
+        let status = self.layers.first()?.get("status_code")?.integer()?;
+        (100..600).contains(&status).then_some(status >= 400)
+    }
+
     fn flag(&self, keys: &[&str]) -> Option<bool> {
         self.get(keys).and_then(Raw::boolean)
     }
@@ -366,6 +377,7 @@ impl<'a> Event<'a> {
             .or_else(|| self.find(&["hookName"], Members::name).and(output).and_then(have_failed))
             .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))
             .or_else(|| error.is_some().then_some(true))
+            .or_else(|| self.http_failure())
             .or_else(|| said.map(|(word, _)| word != "success"))
             .or_else(|| match status.as_deref()? {
                 "error" | "failed" | "failure" | "invalid_request" => Some(true),

@@ -76,7 +76,7 @@ pub(super) const OUTPUTS_OF_STEPS: [&str; 13] = [
 ];
 pub(super) const ERRORS: [&str; 3] = ["error", "error_message", "error_type"];
 /// Keys of an answer that is in the object of its call.
-pub(super) const ANSWERS: [&str; 12] = [
+pub(super) const ANSWERS: [&str; 13] = [
     "output",
     "result",
     "response",
@@ -89,6 +89,7 @@ pub(super) const ANSWERS: [&str; 12] = [
     "output_data",
     "output_preview",
     "error",
+    "error_message",
 ];
 /// A call with a summary of its answer.
 pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
@@ -205,11 +206,23 @@ impl What {
     /// Returns the kind of an event with this type or role.
     pub(super) fn of(word: &str) -> Option<Self> {
         Some(match &*words::snake_case(word) {
-            "user" | "user_message" | "human" | "persona" | "user_prompt_submit" | "prompt_submit" => {
-                Self::Message(Actor::User)
-            }
-            "assistant" | "ai" | "agent" | "model" | "gpt" | "bot" | "content_part" | "tool_calls"
-            | "final_answer" => Self::Message(Actor::Agent),
+            "user"
+            | "user_message"
+            | "human"
+            | "persona"
+            | "user_prompt_submit"
+            | "prompt_submit"
+            | "before_submit_prompt" => Self::Message(Actor::User),
+            "assistant"
+            | "ai"
+            | "agent"
+            | "model"
+            | "gpt"
+            | "bot"
+            | "content_part"
+            | "tool_calls"
+            | "final_answer"
+            | "after_agent_response" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
             "agent_start" | "run_start" | "task_start" => Self::Start,
             "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {

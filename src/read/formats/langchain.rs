@@ -110,7 +110,10 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
             calls(message, run);
         }
         "tool" | "function" => {
-            let outcome = message.outcome("status").unwrap_or(Outcome::UNMARKED);
+            // `success` is the default of the library, not the word of the tool.
+            let stated =
+                message.outcome("status").filter(|_| message.name("status").as_deref() != Some("success"));
+            let outcome = stated.unwrap_or(Outcome::UNMARKED);
             let observed = content.and_then(words::result);
             run.answer(message.ident("tool_call_id"), message.name("name").as_ref(), observed, outcome);
         }

@@ -20,7 +20,10 @@ const SPAN: Mark = All(&[Says("object", &["trace.span"]), Is(Kind::Object, &["sp
 
 const ROW: Mark = Is(Kind::String, &["session_id", "message_data"]);
 
-const STATE: Mark = All(&[Has(&["originalInput"]), Is(Kind::List, &["generatedItems"])]);
+const STATE: Mark = Any(&[
+    All(&[Has(&["originalInput"]), Is(Kind::List, &["generatedItems"])]),
+    All(&[Has(&["original_input"]), Is(Kind::List, &["generated_items"])]),
+]);
 
 const LISTS: [&str; 2] = ["data", "spans"];
 
@@ -120,11 +123,16 @@ fn chat<'a>(id: Option<Cow<'_, str>>) -> Conversation<'a> {
 
 fn read_state(state: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut chat = chat(state.object("trace").name("id"));
-    if let Some(text) = state.text("originalInput") {
+    let asked = state.first(&["originalInput", "original_input"]);
+    if let Some(text) = asked.filter(|asked| asked.kind() == Kind::String).and_then(words::text) {
         chat.assembler.message_at(Actor::User, 0, text, None);
     }
-    let generated = state.objects("generatedItems").filter_map(|item| item.get("rawItem"));
-    for item in state.list("originalInput").into_iter().chain(generated) {
+    let generated = items(state.first(&["generatedItems", "generated_items"]));
+    // An approval repeats the item of its call.
+    let is_item = |item: &Members<'_>| item.name("type").as_deref() != Some("tool_approval_item");
+    let generated = generated.into_iter().map(Members::from).filter(is_item);
+    let generated = generated.filter_map(|item| item.first(&["rawItem", "raw_item"]));
+    for item in items(asked).into_iter().chain(generated) {
         chat.take(&mut item.json())?;
     }
     chat.give(runs);

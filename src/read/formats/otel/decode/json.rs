@@ -111,6 +111,8 @@ impl<'a> Row<'a> {
             }
             b"duration" | b"duration_ns" => self.duration = duration(value, key == b"duration_ns", micros)?,
             b"attributes" | b"span_attributes" => span.attributes = wire::attributes(value)?,
+            // The name of Google Cloud Trace.
+            b"labels" if span.attributes.len() == 0 => span.attributes = wire::attributes(value)?,
             b"events" | b"otel_events" | b"logs" if value.kind()? == Kind::List => {
                 span.events = events(value)?;
             }

@@ -88,10 +88,11 @@ fn shape<'a>(members: &Members<'a>) -> Option<Shape<'a>> {
     {
         return Some(Shape::Jaeger(data));
     }
+    let trace = members.name("trace_id").or_else(|| members.name("traceId")).and_then(id);
     if let Some((spans, first)) = first("spans")
-        && is_row(&Members::from(first), members.has("trace_id"))
+        && is_row(&Members::from(first), trace.is_some())
     {
-        return Some(Shape::Nested(members.name("trace_id").and_then(id), spans));
+        return Some(Shape::Nested(trace, spans));
     }
     let whole = members.whole()?;
     if is_row(members, false) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::monocle;
-use super::names::Attr;
+use super::names::{Attr, BY_DIRECTION};
 use super::resource::Resource;
 use super::span::{LogRecord, Span};
 use crate::json::{Fault, Json, Read};
@@ -65,7 +65,7 @@ impl<'a> Collection<'a> {
         if log.name.is_empty() {
             log.name = log.attributes.name(Attr::EventName).unwrap_or_default().to_owned().into();
         }
-        if !log.name.starts_with("gen_ai.") {
+        if !log.name.starts_with("gen_ai.") && log.name != BY_DIRECTION {
             return self.pass_over("log records that are not events of a conversation");
         }
         self.traces.entry(log.trace_id.to_string()).or_default().logs.push(log);
