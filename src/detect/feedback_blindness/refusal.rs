@@ -68,7 +68,8 @@ impl Refusal {
                         && !call.parts.iter().any(|part| is_probe(call.text_of(part)))
                 }
                 FailureKind::Refused => self.is_refused_as(now, failure),
-                _ => !call.is_shell && (self.writes_as(now) || self.misfits_as(now, failure)),
+                _ if call.is_shell => false,
+                _ => self.writes_as(now) || self.misfits_as(now, failure) || self.lacks_key_as(now, failure),
             }
     }
 
@@ -95,6 +96,11 @@ impl Refusal {
     /// Returns true if both calls failed in the same words because a parameter or action is unknown or missing.
     fn misfits_as(&self, now: &Self, failure: &Failure) -> bool {
         !now.call.call.is_shell && failure.misfits() && self.wording == now.wording
+    }
+
+    /// Returns true if both calls of a tool failed in the same words because the key of its service is not set.
+    fn lacks_key_as(&self, now: &Self, failure: &Failure) -> bool {
+        failure.lacks_key() && self.wording == now.wording
     }
 
     /// Returns true if a failed edit is sent again unchanged, and the change is another edit of the same file with the

@@ -1,5 +1,6 @@
 //! `loop`: the agent repeats itself without making progress.
 
+mod same_answer;
 mod same_question;
 mod span;
 mod stuck;

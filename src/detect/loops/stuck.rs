@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::same_answer::SameAnswer;
 use super::same_question::SameQuestion;
 use super::span::Span;
 use super::{Loop, LoopConfig, LoopKind};
@@ -26,6 +27,7 @@ pub(super) struct Stuck {
     history: History,
     looks: Looks,
     no_call: NoCall,
+    same_answer: SameAnswer,
     same_question: SameQuestion,
     user: UserSays,
     spans: Vec<Span>,
@@ -34,8 +36,6 @@ pub(super) struct Stuck {
     confirmed: Vec<Finding>,
 }
 
-/// Minimum length, in bytes, of an answer that different calls do not get by chance.
-const LONG: usize = 100;
 /// Maximum distance, in attempts, between two equal failures.
 const APART: u64 = 8;
 /// Maximum number of earlier equal calls, or equal failures, that an attempt is compared with.
@@ -50,6 +50,7 @@ impl Stuck {
             history: History::default(),
             looks: Looks::default(),
             no_call: NoCall::default(),
+            same_answer: SameAnswer::default(),
             same_question: SameQuestion::default(),
             user: UserSays::default(),
             spans: Vec::new(),
@@ -109,25 +110,6 @@ impl Stuck {
             let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
             (span.certain_if(!call.is_shell && !attempt.unpaired), is_loop)
         })
-    }
-
-    /// Returns the latest calls that got the same long answer with no change in between, if they are a loop and not
-    /// all equal.
-    fn same_answer(&self, now: &Past, attempt: &Attempt, action: &Action<'_>) -> Option<Span> {
-        // Files may be equal, and calls that change or note something are all confirmed in the same words.
-        let call = &attempt.call.call;
-        let asks =
-            call.does == Does::Read && call.target.is_none() || call.is_shell && call.does == Does::Run;
-        let tells = action.observation.present().is_some_and(|answer| answer.len() >= LONG);
-        if !tells || !asks || attempt.failure().is_some() {
-            return None;
-        }
-        let same = self.history.same_answers(now, LOOK_BACK);
-        let alike: Vec<&Past> = same.take_while(|past| past.changes_after == now.changes_before).collect();
-        let first = alike.last().filter(|_| alike.iter().any(|past| past.key != now.key))?;
-        let count = alike.len() as u64 + 1;
-        let span = Span::of(LoopKind::RepeatedCall, count, first.step, attempt);
-        (count >= self.config.min_repeats).then(|| Span { varied: true, ..span })
     }
 
     /// Returns the equal failures up to this attempt, and whether they are a loop: `min_failures`, or one fewer if they
@@ -265,7 +247,11 @@ impl Fold for Stuck {
         if let Some(attempt) = self.no_call.observe(step) {
             found.extend((attempt.row >= self.config.min_repeats).then(|| Span::of_no_call(&attempt)));
         }
+        let requests = self.user.messages;
         self.user.observe(step);
+        if self.user.messages > requests {
+            self.same_answer.clear();
+        }
         if let Some((count, first)) = self.same_question.observe(step)
             && let Event::Message(text) = step.event()
             && count >= self.config.min_repeats
@@ -289,6 +275,7 @@ impl Fold for Stuck {
         if let Some(action) = step.action_of(self.config.actors) {
             if self.gains.observe(step) {
                 (self.history, self.looks) = (History::default(), Looks::default());
+                self.same_answer.clear();
             }
             let attempt = self.attempts.observe(step);
             if let Some(attempt) = attempt.filter(|attempt| attempt.excused >= self.patience(attempt.excuse))
@@ -300,8 +287,12 @@ impl Fold for Stuck {
                 let now = self.history.add(&attempt);
                 let repeat = self.repeat(&now, &attempt, Some(action));
                 found.extend(repeat.and_then(|repeat| self.keep(repeat)));
-                if found.is_empty() {
-                    found.extend(self.same_answer(&now, &attempt, action));
+                if let Some((count, first)) = self.same_answer.observe(&attempt, action)
+                    && count >= self.config.min_repeats
+                    && found.is_empty()
+                {
+                    let span = Span::of(LoopKind::RepeatedCall, count, first, &attempt);
+                    found.push(Span { varied: true, ..span });
                 }
                 if attempt.call.call.does != Does::Note {
                     if attempt.failure().is_some() {

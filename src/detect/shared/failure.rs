@@ -132,7 +132,7 @@ impl Failure {
         // An edit that does not apply quotes the text that it looked for.
         let edits = !call.is_shell && call.does == Does::Write;
         let mask = |line: &String| {
-            let line = line.split('`').next().filter(|_| edits).unwrap_or(line);
+            let line = line.split("old_str `").next().filter(|_| edits).unwrap_or(line);
             if is_assertion(line) { first_chars(line, 300).to_owned() } else { without_numbers(line) }
         };
         let masked: Vec<String> = templates.iter().map(mask).collect();
@@ -198,22 +198,27 @@ impl Failure {
     }
 
     /// Returns true if the tool does not have a parameter or an action that the call names, or requires one that the
-    /// call lacks, or has no key for its service.
+    /// call lacks.
     pub(crate) fn misfits(&self) -> bool {
-        const SAYS: [&str; 7] = [
+        const SAYS: [&str; 5] = [
             "unexpected keyword argument",
             "unexpected parameter",
             "Unknown action ",
             "required positional argument",
             "must have required property",
-            "API key",
-            "api_key",
         ];
         // `sessionId is required`, not `Approval is required`.
         let is_name =
             |word: &str| word.contains(['_', '`', '\'', '"']) || word.chars().skip(1).any(char::is_uppercase);
         let required = self.line.split_once(" is required").and_then(|(before, _)| before.rsplit(' ').next());
         SAYS.iter().any(|part| self.line.contains(part)) || required.is_some_and(is_name)
+    }
+
+    /// Returns true if a tool says that the key of its service is not set.
+    pub(crate) fn lacks_key(&self) -> bool {
+        let line = self.line.to_lowercase().replace('_', " ");
+        let says = ["no api key", "missing", "not set", "not configured", "needs a"];
+        line.contains("api key") && says.iter().any(|part| line.contains(part))
     }
 
     /// Returns true if the file to be changed must first be read: it was never read, or has changed since.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::call::Call;
 use super::failure_phrases::{
-    CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, FRAME, HINTS, JSON_TEXT, NONE, PACKAGE, RAISED, RED, START_UP,
-    STATES, TIME, TYPED,
+    CLEAN, COMPLAINS, DIAGNOSTIC, DIFFERS, FLAW, FRAME, HINTS, JSON_TEXT, NONE, PACKAGE, RAISED, RED,
+    START_UP, STATES, TIME, TYPED,
 };
 use super::phrase_search::Pattern;
 use crate::trace::first_chars;
@@ -122,7 +122,7 @@ pub(super) fn quoted<'a>(
     let mut next = all.iter().skip_while(|other| **other != line).skip(1).copied();
     let more = match line {
         _ if line.ends_with(':') => next.next().map(|reason| format!("{untimed} {reason}")),
-        _ if line.contains("validation error") => {
+        _ if counts_validation_errors(line) => {
             next.next().zip(next.next()).map(|(field, reason)| format!("{untimed}: {field}: {reason}"))
         }
         _ => None,
@@ -142,9 +142,15 @@ fn failed_test(line: &str) -> Option<&str> {
     line.get("FAILED ::".len() + file.len()..)
 }
 
+/// Returns true for the first line of an error of pydantic: `1 validation error for Order`.
+fn counts_validation_errors(line: &str) -> bool {
+    let before = line.split_once(" validation error").map(|(before, _)| before);
+    before.is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
+}
+
 /// Returns the error that a line of a list of flake8's names: `- E999 SyntaxError: unmatched ')'`.
 fn flaw(line: &str) -> Option<&str> {
-    line.strip_prefix("- ").filter(|error| error.starts_with("E9") || error.starts_with("F8"))
+    line.strip_prefix("- ").filter(|_| FLAW.is_match(line))
 }
 
 /// Returns true if a line of a failed answer says that something failed, or where.

@@ -33,6 +33,8 @@ pub(super) static RED: Pattern = Pattern::new(
 pub(super) static DIFFERS: Pattern = Pattern::new(r"^[-+] +\S|^(?:Expected|Received|Actual|Got|Want)\b");
 pub(super) static COUNTS: Pattern =
     Pattern::new(r"\b[1-9]\d* (?:failed|errors?)\b|^FAILED \((?:failures|errors)=");
+/// An error that keeps code from running, as flake8 lists it: `- E999 SyntaxError: …`.
+pub(super) static FLAW: Pattern = Pattern::new(r"^- (?:E9|F8)\d\d ");
 /// The line with which `go test` ends its report on a package.
 pub(super) static PACKAGE: Pattern = Pattern::new(r"^FAIL(?:\s+\S+\s+[\d.]+s)?$");
 /// The timestamp at the start of a log line.

@@ -228,13 +228,6 @@ impl History {
         .filter(move |earlier| std::mem::replace(&mut turn, earlier.turn) != earlier.turn)
     }
 
-    /// Returns those of the last `most` attempts that got the same answer, whatever they called, latest first.
-    pub(crate) fn same_answers<'h>(&'h self, past: &'h Past, most: usize) -> impl Iterator<Item = &'h Past> {
-        self.past.iter().rev().skip(1).take(most).filter(|earlier| {
-            past.outcome.is_some() && earlier.outcome == past.outcome && earlier.turn != past.turn
-        })
-    }
-
     /// Returns the attempts of earlier turns with the same failure, the latest of each turn, latest turn first.
     pub(crate) fn same_failures<'h>(&'h self, past: &'h Past) -> impl Iterator<Item = &'h Past> {
         let mut turn = past.turn;

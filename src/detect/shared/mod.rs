@@ -56,7 +56,7 @@ pub(crate) use quote::Shown;
 pub(crate) use quote::command_line;
 pub(super) use quote::{after_colon, excerpt, quoted};
 pub(crate) use text::without_colours;
-pub(super) use text::{is_blank, lines};
+pub(super) use text::{is_blank, is_withheld, lines};
 use tool::Tool;
 pub use transient::TransientRules;
 pub(crate) use user::UserSays;

@@ -13,7 +13,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use super::phrase_search::{Hints, Pattern, Phrases};
+use super::phrase_search::{Hints, Pattern};
 use crate::trace::{Actor, Digest, Event, Step, Text, first_chars};
 
 /// The number of leading characters of a message that are compared and quoted.
@@ -44,12 +44,10 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["xactly one", "XACT
 /// A part of the refusal with which SWE-agent ends a run.
 const ENDS: &str = "epeated format";
 
-/// Words with which a model declines a task, in lower case. A nudge does not turn such an answer into an attempt.
-#[rustfmt::skip]
-static DECLINES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["can't help", "can’t help", "cannot help", "can't assist",
-    "can’t assist", "cannot assist", "can't fulfill", "can’t fulfill", "cannot fulfill", "can't comply", "can’t comply",
-    "cannot comply", "unable to assist", "unable to help", "unable to fulfill", "not able to help", "not able to assist",
-    "won't help", "won’t help", "must decline", "have to decline"]));
+/// Words with which a model declines a task. A nudge does not turn such an answer into an attempt.
+static DECLINES: Pattern = Pattern::new(
+    r"(?i)\bi(?:(?:'|’)m| am)? (?:sorry, (?:but )?i )?(?:can(?:'|’)t|cannot|can not|won(?:'|’)t|unable to|not able to) (?:help|assist|fulfil+|comply)(?: you)? with\b|\bi (?:must|have to) decline",
+);
 
 /// Words with which users refer to themselves; harnesses do not use them.
 const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
@@ -84,6 +82,8 @@ struct Spoken {
     latest: u64,
     turn: u64,
     turns: u64,
+    /// Whether the agent declines the task in the latest.
+    declines: bool,
 }
 
 impl Attempt<'_> {
@@ -122,13 +122,14 @@ impl NoCall {
                 None
             }
             (Event::Message(text), Actor::Agent) => {
-                let is_without_call = self.acted != Some(step.turn()) && !DECLINES.occur_in(&text.head(HEAD));
+                let is_without_call = self.acted != Some(step.turn());
+                let declines = is_without_call && DECLINES.is_match(&text.head(HEAD));
                 let (latest, turn) = (step.index(), step.turn());
                 let (first, turns) = match spoken {
                     Some(row) => (row.first, row.turns + u64::from(row.turn != turn)),
                     None => (latest, 1),
                 };
-                self.spoken = is_without_call.then_some(Spoken { first, latest, turn, turns });
+                self.spoken = is_without_call.then_some(Spoken { first, latest, turn, turns, declines });
                 None
             }
             (Event::Message(text), _) => {
@@ -157,7 +158,7 @@ impl NoCall {
                 (false, text.start_digest(HEAD).and(Digest::of_text(&text.len().to_string())))
             }
         })?;
-        if spoken.is_none() && !refused {
+        if !refused && spoken.is_none_or(|row| row.declines) {
             return None;
         }
         // Only the refusal that ends a run answers several turns.

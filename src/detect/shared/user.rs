@@ -11,7 +11,7 @@ static COURTESY: Pattern = Pattern::new(
 
 /// A message that asks for another try, or says that the cause of a failure is gone.
 static RETRY: Pattern = Pattern::new(
-    r"(?i)\b(?:re-?try|try (?:it |that |this )?(?:again|once more)|(?:should|will) work now|i(?:'ve|’ve| have)? (?:just )?(?:fixed|restarted|enabled|granted|approved))\b",
+    r"(?i)(?:^|[.!?,;:] *|\n *|please |can you |could you |now )(?:just )?(?:re-?try\b|try (?:it |that |this )?(?:again|once more))|(?:should|will) work now *(?:[.!]|$)|\bi(?:'ve|’ve| have)? (?:just )?(?:fixed|restarted|enabled|granted|approved|added|set) (?:it|that|this|the)\b",
 );
 
 /// Maximum number of bytes of a message that are kept.

@@ -292,8 +292,7 @@ fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Run
     let sub_agents = conversation.take_sub_agents();
     conversation.give(runs);
     for (name, mut chat) in sub_agents {
-        // Claude Code summarises a session, and answers side questions, in a copy of it.
-        if ["subagent-acompact-", "subagent-aside_question-"].iter().any(|start| name.starts_with(start)) {
+        if name.strip_prefix("subagent-").is_some_and(super::claude_code::is_copy) {
             runs.pass_over("elements of copies of the chat", chat.elements());
             continue;
         }

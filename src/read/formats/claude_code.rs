@@ -105,12 +105,10 @@ impl<'a> Sessions<'a> {
         if line.is_skipped {
             return runs.pass_over("internal lines of Claude Code", 1);
         }
-        let is_copy = |part: &Cow<'_, str>| COPIES.iter().any(|start| part.starts_with(start));
-        if part.as_ref().is_some_and(is_copy) {
+        if part.as_ref().is_some_and(|part| is_copy(part)) {
             let calls = line.blocks.iter().filter(|block| block.is_call).count();
             runs.leave_out(calls as u64);
-            return runs
-                .pass_over("lines of a copy of the session, made for a summary or a side question", 1);
+            return runs.pass_over("lines of a copy of the session, made for a summary or a question", 1);
         }
         self.has_lines = true;
         let session = self.session((session, part));
@@ -182,8 +180,11 @@ struct Session<'a> {
     settled: usize,
 }
 
-/// Prefixes of the ids of sub-agents that only repeat the session.
-const COPIES: [&str; 3] = ["acompact-", "aside_question-", "aprompt_suggestion-"];
+/// Returns true for the id of a sub-agent that only repeats the session, to sum it up, to answer a side question, or to
+/// suggest what the user may ask next.
+pub(super) fn is_copy(part: &str) -> bool {
+    ["acompact-", "aside_question-", "aprompt_suggestion-"].iter().any(|start| part.starts_with(start))
+}
 
 /// Prefixes of user texts that are not messages: output of the program's own commands.
 const LOCAL: [&str; 2] = [

@@ -153,7 +153,7 @@ fn header(text: Text<'_>) -> (Outcome, Option<Text<'_>>) {
         (*place, rest) = (line, after);
         count += 1;
     }
-    let was_aborted = output.is_none() && lines.get(1).is_some_and(|line| line.starts_with(ABORTED));
+    let was_aborted = output.is_none() && lines.iter().take(count).any(|line| line.to_str() == ABORTED);
     let lines = lines.get(..if output.is_none() { 1 } else { count }).unwrap_or_default();
     let is_running = |line: &Text<'_>| line.starts_with("Process running with session ID ");
     let script = lines.first().map(|line| line.head(HEAD));
@@ -193,17 +193,19 @@ fn sandboxed(text: &str) -> Option<CodexText<'static>> {
 
 /// Prefixes of the results of calls that the user or a policy refused.
 const REJECTED: [&str; 5] = [
-    "patch rejected",
+    "patch rejected by user",
     "exec command rejected by user",
     "approval policy is ",
     "user rejected MCP tool call",
     "user cancelled MCP tool call",
 ];
 
-/// Returns true if a result says that its call was refused. Some give the command first, and the refusal at the end.
+/// Returns true if a result says that its call was refused. Some say first what was refused.
 fn is_rejected(text: Text<'_>) -> bool {
+    let ends = |start: &str, refusal: &str| text.starts_with(start) && text.to_str().contains(refusal);
     REJECTED.iter().any(|start| text.starts_with(start))
-        || text.starts_with("exec_command failed for ") && text.to_str().contains("rejected by user\\\"")
+        || ends("patch rejected: ", "rejected by user")
+        || ends("exec_command failed for ", "{ message: \"Rejected(")
 }
 
 /// Prefixes of failures to apply a patch passed to the shell tool.

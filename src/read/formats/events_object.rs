@@ -4,7 +4,7 @@ pub(super) use super::events_what::What;
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
     LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP,
-    SUMMARISED, TASKS,
+    SUMMARISED, TASKS, says,
 };
 use super::prelude::*;
 use crate::read::call_outcome::{have_failed, is_printed_error, typed_output};
@@ -21,11 +21,6 @@ pub(super) fn holds_answers(object: &Members<'_>) -> bool {
 /// Returns true if an object has the name of a tool and its arguments.
 fn is_named_call(object: &Members<'_>) -> bool {
     NAMES.iter().any(|key| object.name(key).is_some()) && ARGUMENTS.iter().any(|key| object.has(key))
-}
-
-/// Returns true if one of these objects has one of these words under a key.
-fn says(layers: &[Members<'_>], key: &str, words: &[&str]) -> bool {
-    layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
 }
 
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
@@ -115,8 +110,8 @@ impl<'a> Event<'a> {
         if what.is_none() && layers.iter().any(holds_answers) {
             what = Some(What::Message(Actor::Agent));
         }
-        // A stream of OpenAI's Responses adds an item before it has arguments. Sub-agents of pi repeat the prompt.
-        // An approval repeats the call that it is about.
+        // A stream of OpenAI's Responses adds an item before it has arguments. Approvals repeat the call, and sub-agents
+        // of pi the prompt.
         if says(&layers, "type", &["response.output_item.added", "interaction_request"])
             || says(&layers, "operationType", &["Reasoning"])
             || says(&layers, "sourceEventType", &["initial_prompt"])
@@ -365,8 +360,7 @@ impl<'a> Event<'a> {
             .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
             .or_else(|| said?.1.member("exitCode"))
             .or_else(|| members(self.get(&["metadata"])).first(&["exit_code", "exit"]));
-        let status = self.find(&["status"], Members::name);
-        let status = status.map(|status| status.to_ascii_lowercase());
+        let status = self.find(&["status"], Members::name).map(|status| status.to_ascii_lowercase());
         // If the action is a string, `success` next to it is the outcome of the task, not of the call.
         let succeeded: &[&str] =
             if self.acts() { &[] } else { &["execution_success", "success", "successful", "ok"] };

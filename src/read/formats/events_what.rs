@@ -272,3 +272,8 @@ impl What {
         })
     }
 }
+
+/// Returns true if one of these objects has one of these words under a key.
+pub(super) fn says(layers: &[Members<'_>], key: &str, words: &[&str]) -> bool {
+    layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
+}

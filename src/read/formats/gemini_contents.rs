@@ -112,11 +112,10 @@ impl<'a> Contents<'a> {
         self.run.turn(time);
         self.run.spent(tokens);
         let texts = parts.iter().filter(|part| part.member("thought").and_then(Raw::boolean) != Some(true));
-        let texts = texts.filter_map(|part| part.member("text")?.string().map(TextCow::from)).collect();
-        let text = wire::joined(texts);
-        let is_opening = |start: &str| text.as_ref().is_some_and(|text| text.text().starts_with(start));
-        let opens = OPENING.iter().any(|(of, start)| *of == actor && is_opening(start));
-        self.run.say(if opens { Actor::Environment } else { actor }, text);
+        let texts =
+            texts.filter_map(|part| part.member("text")?.string().map(TextCow::from)).collect::<Vec<_>>();
+        let opens = matches!(&*texts, [text] if opens(actor, text.text()));
+        self.run.say(if opens { Actor::Environment } else { actor }, wire::joined(texts));
         for part in parts {
             match call_of(part) {
                 Some((true, call)) => {
@@ -158,11 +157,16 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The beginnings of the messages with which the Gemini CLI opens a history.
-const OPENING: [(Actor, &str); 2] = [
-    (Actor::User, "This is the Gemini CLI. We are setting up the context for our chat."),
-    (Actor::Agent, "Got it. Thanks for the context!"),
-];
+/// Returns true for the two messages with which the Gemini CLI opens a history.
+fn opens(actor: Actor, text: Text<'_>) -> bool {
+    match actor {
+        Actor::User => {
+            text.starts_with("This is the Gemini CLI. We are setting up the context for our chat.")
+        }
+        Actor::Agent => text.to_str().trim() == "Got it. Thanks for the context!",
+        _ => false,
+    }
+}
 
 /// Returns the text of a response, and the outcome of the call: by its text, its `error`, its `status`, or
 /// the exit code of a command.

@@ -70,11 +70,7 @@ impl Goals {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
                 format!("{count} calls like {shown} failed, and none went through{line}")
             }
-            OpenReason::NeverThrough => {
-                let ways = group.goal.lines.iter().count();
-                let how = if ways > 1 { format!(" in {ways} ways") } else { String::new() };
-                format!("{shown} failed {count} times{how} and never went through{line}")
-            }
+            OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
             OpenReason::InVain if group.goal.most_repeated() < count => {
                 let times = most.map_or(count, |said| said.times);
                 let of =
