@@ -222,7 +222,7 @@ impl<'s> Runs<'s> {
             let unread = text_calls::read(run) as u64;
             if unread > 0 && !self.is_recount {
                 self.reading.counts.unread_calls += unread;
-                let what = format!("{unread} calls in texts of run {} were not read", self.position);
+                let what = format!("calls in texts of run {} were not read: {unread}", self.position);
                 self.fail(Error::new(ErrorKind::Unread, what));
             }
             self.begin(routing);

@@ -39,7 +39,7 @@ const fn defined(
 }
 
 /// The grammars, most specific first.
-static GRAMMARS: [Grammar; 16] = [
+static GRAMMARS: [Grammar; 15] = [
     defined(&["keystrokes"], text_grammars::keystrokes, &["commands"]),
     Grammar {
         answered_by: &[Actor::Environment],
@@ -51,7 +51,6 @@ static GRAMMARS: [Grammar; 16] = [
     },
     Grammar { prompt: None, answer: Some("exitcode: "), ..defined(&["```"], text_grammars::scripts, &[]) },
     defined(&["<function=", "<invoke name="], text_grammars::functions, &[]),
-    defined(&["function:"], text_grammars::labelled, &["function:", "cmd:"]),
     defined(&["<tool_call>"], text_grammars::tool_calls, &[]),
     defined(&["<execute"], text_grammars::executions, &["</execute"]),
     defined(&["<"], cline_ui::calls, &["</read_file>"]),
@@ -137,7 +136,8 @@ pub(super) fn read(run: &mut Assembler<'_>) -> usize {
     }
     let unread = |entry: &Entry<'_>| match entry {
         Entry::Message { actor: Actor::Agent, text, .. } => {
-            text_grammars::tool_calls(&text.text().to_str()).len()
+            let calls = text_grammars::tool_calls(&text.text().to_str());
+            calls.iter().filter(|call| call.arguments.starts_with('{')).count()
         }
         _ => 0,
     };

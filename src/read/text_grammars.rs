@@ -113,21 +113,6 @@ pub(super) fn delimited(text: &str) -> Vec<Written> {
     calls.last().and_then(call).into_iter().collect()
 }
 
-/// Fenced blocks of `function:name` and of arguments such as `cmd:value`.
-pub(super) fn labelled(text: &str) -> Vec<Written> {
-    const KEYS: [&str; 4] = ["\ncmd:", "\nfile_path:", "\nold_str:", "\nnew_str:"];
-    let call = |(name, inside): (&str, &str)| {
-        let inside = ["\n", inside].concat();
-        let pair = |key: &&'static str| {
-            let value = inside.split_once(key)?.1;
-            let end = KEYS.iter().filter_map(|next| value.find(next)).min().unwrap_or(value.len());
-            Some((key.trim_matches(['\n', ':']), value.get(..end)?))
-        };
-        Written::of_pairs(name, KEYS.iter().filter_map(pair))
-    };
-    tags(text, "\nfunction:", "\n", "```").map(call).collect()
-}
-
 /// `<execute_bash>command</execute_bash>` and related tags.
 pub(super) fn executions(text: &str) -> Vec<Written> {
     let call = |(kind, inside): (&str, &str)| {
@@ -270,14 +255,11 @@ fn plain(action: &str) -> Option<Written> {
 
 pub(super) fn unfenced(text: &str) -> &str {
     let text = trim(text);
-    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")).unwrap_or(text);
-    let languages = ["json", "python"].iter();
-    trim(
-        languages
-            .filter(|_| inside.len() < text.len())
-            .find_map(|name| inside.strip_prefix(name))
-            .unwrap_or(inside),
-    )
+    let Some(inside) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
+    // `pythonx[1]` names no language.
+    let ends = |rest: &&str| rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
+    let code = ["json", "python"].iter().find_map(|name| inside.strip_prefix(name).filter(ends));
+    trim(code.unwrap_or(inside))
 }
 
 pub(super) fn is_of_name(mark: char) -> bool {

@@ -9,8 +9,13 @@ use crate::read::{text_calls, text_grammars};
 pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(EXPORT)], reader: Reader::Document(read) };
 
-const EXPORT: Mark =
-    All(&[Is(Kind::String, &["trial_name"]), Every("conversations", &Has(&["role", "content"]))]);
+const EXPORT: Mark = All(&[Is(Kind::String, &["trial_name"]), Every("conversations", &MESSAGE)]);
+
+const MESSAGE: Mark = All(&[
+    Has(&["role"]),
+    Is(Kind::String, &["content"]),
+    Not(&HasOne(&["tool_calls", "tool_call_id", "function_call"])),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for export in fitting(&EXPORT, document.each(), "objects of other types", runs) {
@@ -38,7 +43,7 @@ fn converse<'a>(messages: Vec<Raw<'a>>, run: &mut Recording<'a>) {
     while let Some(message) = messages.next() {
         run.turn(None);
         let actor = words::actor_of(&message.name("role").unwrap_or_default());
-        if actor == Actor::User
+        if matches!(actor, Actor::User | Actor::Environment)
             && let Some(call) = asked.pop_front()
         {
             let answer = message.result("content").map(text_calls::answer_in);
@@ -55,10 +60,10 @@ fn converse<'a>(messages: Vec<Raw<'a>>, run: &mut Recording<'a>) {
         let written = text.as_ref().filter(|_| actor == Actor::Agent);
         let calls = written.map(|text| text_grammars::tool_calls(&text.text().to_str())).unwrap_or_default();
         run.say(actor, text);
-        if !calls.is_empty() {
+        if actor == Actor::Agent {
             asked.clear();
         }
-        for call in calls {
+        for call in calls.into_iter().filter(|call| call.arguments.starts_with('{')) {
             let arguments = common::arguments_of_text(Cow::Owned(call.arguments));
             asked.push_back(run.add(Call::new(0, None, call.name).with(arguments)));
         }

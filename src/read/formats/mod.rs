@@ -233,6 +233,6 @@ super::format::formats! {
         "BenchTrace episodes: a snapshot file, a list, an episode, or an episode per line";
     Native => native, "native", "this crate's own form";
     OpenTelemetry => otel, "opentelemetry",
-        "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, Jaeger and \
-         Tempo exports";
+        "spans and log records of OpenTelemetry: OTLP as JSON or protobuf, OpenInference rows, exports \
+         of Jaeger, Tempo and Google Cloud Trace";
 }

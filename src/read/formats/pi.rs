@@ -132,7 +132,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let (copies, placed): (Vec<_>, Vec<_>) =
         lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
     main.run.pass_over("repeated copies of messages", copies.len() as u64);
-    // The history that is written again has shorter results, so the first copy of each message counts.
+    // The history that is written again has shorter results, so the first copy of each result counts.
     let first: BTreeMap<_, _> = copies.iter().rev().map(|(line, _)| (key(line), *line)).collect();
     let is_request = |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("user");
     let answered = placed.iter().filter(|(line, _)| line.has("message") && !is_request(line));
@@ -148,7 +148,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
             }
             None => &mut main,
         };
-        branch.line(has_branches.then(|| first.get(&key(line))).flatten().unwrap_or(line), whole);
+        let longer = |copy: &&&Members<'_>| is_longer_result(copy, line);
+        branch.line(has_branches.then(|| first.get(&key(line)).filter(longer)).flatten().unwrap_or(line), whole);
     }
     for branch in std::iter::once(main).chain(branches.into_values()) {
         branch.run.give(runs);
