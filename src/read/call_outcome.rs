@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
+use super::common;
 use super::members::Members;
 use crate::json::{Json, Kind, Number, Raw};
 use crate::trace::{Answer, Content, Provenance, Status, Text, TextCow, UnknownReason};
@@ -157,10 +158,19 @@ pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
 /// Returns true if an object says that a call failed. Unlike in [`is_stated_error`], it must be the tool's own account
 /// of the call, because data may have such members, too.
 pub(super) fn has_failed(object: &Members<'_>) -> bool {
-    let is_error = |error: Raw<'_>| !matches!(error.bytes(), b"null" | b"false" | b"\"\"");
+    let is_error = |error: Raw<'_>| match error.kind() {
+        Kind::Null => false,
+        Kind::Bool => error.boolean() == Some(true),
+        Kind::Number => error.integer() != Some(0),
+        Kind::String => error.string().is_some_and(|text| !common::is_blank(&text)),
+        Kind::List => error.items().is_some_and(|items| !items.is_empty()),
+        Kind::Object => Members::from(error).keys().count() > 0,
+    };
+    // Only a part of the call may have failed.
+    let is_ok = object.flag("success") == Some(true) || object.integer("exit_code") == Some(0);
     object.flag("success") == Some(false)
         || object.name("status").as_deref() == Some("error")
-        || object.get("error").is_some_and(is_error)
+        || !is_ok && object.get("error").is_some_and(is_error)
 }
 
 /// Returns true if the text reports that OpenClaw's `process` tool stops a session. The status next to such a text

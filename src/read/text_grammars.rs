@@ -255,7 +255,9 @@ fn plain(action: &str) -> Option<Written> {
 
 pub(super) fn unfenced(text: &str) -> &str {
     let text = trim(text);
-    let Some(inside) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
+    let Some(inside) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else {
+        return text;
+    };
     // `pythonx[1]` names no language.
     let ends = |rest: &&str| rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '{' | '['));
     let code = ["json", "python"].iter().find_map(|name| inside.strip_prefix(name).filter(ends));

@@ -34,9 +34,6 @@ const KINDS: [&str; 9] = [
 /// events.
 const NO_CALLS: [&str; 6] = ["arguments", "args", "parameters", "tools", "functions", "model_response"];
 
-/// The name of log records with history: calls that a model reads as its input.
-const HISTORY: &str = "gen_ai.assistant.message";
-
 /// More bytes per call than this are suspicious.
 const BYTES_PER_CALL: u64 = 128 << 10;
 
@@ -126,8 +123,6 @@ struct Found {
     without_id: DigestSet,
     /// The path of each call.
     places: Vec<(Digest, String)>,
-    /// True if the current record has the name [`HISTORY`].
-    is_history: bool,
 }
 
 impl Found {
@@ -197,8 +192,7 @@ impl Found {
 
     fn object(&mut self, json: &mut Json<'_>, path: &mut String) -> Read<()> {
         let (start, length) = (json.offset(), path.len());
-        let (mut is_call, mut has_content, mut has_body) = (false, false, false);
-        let known = self.places.len();
+        let (mut is_call, mut has_content) = (false, false);
         json.object(|key, value| {
             let is_one = |keys: &[&str]| keys.iter().any(|known| known.as_bytes() == key);
             path.push('/');
@@ -207,9 +201,6 @@ impl Found {
             let walked = if is_one(&["type", "role"]) && first == Some(b'"') {
                 let kind = value.text()?.decode();
                 is_call |= KINDS.contains(&&*kind);
-                Ok(())
-            } else if key == b"event.name" && first == Some(b'"') {
-                self.is_history = value.text()?.decode() == HISTORY;
                 Ok(())
             } else if first == Some(b'[') && is_one(&LISTS) {
                 self.items(value, path, |found, item, path| {
@@ -227,7 +218,6 @@ impl Found {
                 has_content = true;
                 value.skip()
             } else {
-                has_body |= key == b"body";
                 has_content |= is_one(&["name", "input", "toolName", "tool_name", "function"]);
                 self.value(value, path)
             };
@@ -236,12 +226,6 @@ impl Found {
         })?;
         if is_call && has_content {
             self.add(json.raw_since(start), path);
-        }
-        if has_body && std::mem::take(&mut self.is_history) {
-            for (digest, _) in self.places.drain(known..) {
-                self.with_id.remove(&digest);
-                self.without_id.remove(&digest);
-            }
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::session;
 use super::window::Window;
 use super::{Format, framing, snapshots};
 use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Json, Raw, SkipIndex};
+use crate::json::{Json, Kind, Raw, SkipIndex};
 
 /// Reads an input that must be seen whole. `index` holds the known ends of its first values.
 pub(super) fn read(
@@ -310,8 +310,8 @@ fn read_inside(
             runs.pass_over("values of unknown format", 1);
             continue;
         };
-        // Several values are runs by task.
-        if values.len() > 1 {
+        // Several values are runs by task if nothing else is next to them; several lists are in any case.
+        if values.len() > 1 && (value.kind() == Kind::List || around.iter().count() == values.len()) {
             let named = members.find(|(_, named)| named.offset() == value.offset());
             runs.around.metadata.task = named.map(|(name, _)| name.to_owned());
         }

@@ -47,7 +47,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         session(&Members::default(), document.items().to_vec(), None, runs);
         return;
     };
-    let recorded = members.within("final_session_state");
+    let state = Some(members.object("final_session_state"));
+    let recorded = state.filter(|state| !state.list("events").is_empty()).unwrap_or_else(|| members.clone());
     if let Some(events) = recorded.get("events").and_then(Raw::items) {
         session(&recorded, events, None, runs);
     }

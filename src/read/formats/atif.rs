@@ -88,6 +88,7 @@ struct Trajectory<'a> {
     run: Recording<'a>,
     turn: u64,
     is_codex: bool,
+    is_openclaw: bool,
     copied_calls: u64,
     latest: Option<u64>,
     seen: DigestSet,
@@ -99,14 +100,23 @@ impl<'a> Trajectory<'a> {
         let mut run = Recording::default();
         run.metadata.agent = agent.name("name").map(|name| name.as_ref().into());
         run.model(agent.name("model_name").or_else(|| agent.name("model")));
-        let is_codex = agent.name("name").as_deref() == Some("codex");
-        Self { run, turn: 0, is_codex, copied_calls: 0, latest: None, seen: DigestSet::default() }
+        let is = |name| agent.name("name").as_deref() == Some(name);
+        let (is_codex, is_openclaw) = (is("codex"), is("openclaw"));
+        Self {
+            run,
+            turn: 0,
+            is_codex,
+            is_openclaw,
+            copied_calls: 0,
+            latest: None,
+            seen: DigestSet::default(),
+        }
     }
 
     /// Returns true if the step is older than an earlier one, and was read before: after a compaction, OpenClaw
     /// writes the history again, with shorter results.
     fn is_rewritten(&mut self, step: &Members<'_>) -> bool {
-        let Some(time) = step.time("timestamp") else { return false };
+        let Some(time) = step.time("timestamp").filter(|_| self.is_openclaw) else { return false };
         let id = step.object("extra").get("tool_call_id");
         let what = id.or_else(|| step.first(&["tool_calls", "message", "observation"]));
         let spelled = what.map_or(Cow::default(), Raw::spelling);

@@ -112,7 +112,10 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
 /// holds anything else.
 fn calls_in(text: &str) -> Vec<&str> {
     let text = unfenced(text);
-    let list = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    let listed = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    // Without brackets, a text such as `area(3) is 9 (about)` is no call.
+    let is_one = || text.find(')') == Some(text.len() - 1);
+    let list = listed.or_else(|| is_one().then_some(text)).unwrap_or_default();
     let (mut depth, mut quote) = (0_u32, None);
     let is_between = |mark: char| {
         match (quote, mark) {

@@ -353,14 +353,17 @@ pub(super) fn reward(members: &Members<'_>) -> Option<f64> {
     REWARDS.iter().find_map(|path| {
         let (key, outer) = path.split_last()?;
         let around = outer.iter().fold(members.clone(), |around, key| around.object(key));
+        let (number, passed) = (around.number(key), around.flag("passed"));
         // A score of any range, such as 85 of 100, counts only if it is known whether that is enough. Next to a run, it
         // may rate something else.
+        let is_next_to_run = *key == "score" && outer.is_empty();
         let is_reward = |number: &f64| match *key {
-            "score" => !outer.is_empty() && (0.0..=1.0).contains(number) || around.flag("passed").is_some(),
+            "score" if is_next_to_run => passed.is_some() && (0.0..=1.0).contains(number),
+            "score" => (0.0..=1.0).contains(number) || passed.is_some(),
             key => key == "reward",
         };
-        let flag = || around.flag(key).map(|solved| f64::from(u8::from(solved)));
-        around.number(key).filter(is_reward).or_else(flag)
+        let flag = if is_next_to_run { number.and(passed) } else { around.flag(key) };
+        number.filter(is_reward).or_else(|| flag.map(|solved| f64::from(u8::from(solved))))
     })
 }
 

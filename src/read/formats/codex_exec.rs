@@ -75,6 +75,8 @@ struct Threads<'a> {
     open: Ordered<Option<Cow<'a, str>>, Thread<'a>>,
     /// The id of the thread that was started last, to which items belong.
     current: Option<Cow<'a, str>>,
+    /// True once a thread of `codex exec` has begun.
+    is_exec: bool,
 }
 
 impl<'a> Session<'a> for Threads<'a> {
@@ -84,7 +86,8 @@ impl<'a> Session<'a> for Threads<'a> {
         }
         // The reply to the start of a thread names its model.
         let reply = line.object("result");
-        if let Some(id) = reply.object("thread").name("id").filter(|_| reply.has("model")) {
+        let is_reply = line.has("id") && reply.has("model") && !self.is_exec;
+        if let Some(id) = reply.object("thread").name("id").filter(|_| is_reply) {
             self.current = Some(id);
             return self.current().run.model(reply.name("model"));
         }
@@ -96,6 +99,8 @@ impl<'a> Session<'a> for Threads<'a> {
             }
             _ => (line.name("type"), line.clone()),
         };
+        let begins = ["thread.started", "item.started", "item.completed"];
+        self.is_exec |= !line.has("method") && kind.as_deref().is_some_and(|kind| begins.contains(&kind));
         let item = event.get("item").filter(|item| item.kind() == Kind::Object).map(Members::from);
         match (kind.as_deref(), event.name("thread_id"), item) {
             (Some("thread.started"), Some(id), _) => {

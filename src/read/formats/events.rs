@@ -28,6 +28,7 @@ struct Run<'a> {
     question: Option<Cow<'a, str>>,
     /// True if the next call belongs to a new response.
     is_answered: bool,
+    has_begun: bool,
 }
 
 impl<'a> Run<'a> {
@@ -39,11 +40,12 @@ impl<'a> Run<'a> {
         };
         recording.metadata.parent = id.filter(|_| part.is_some()).map(Cow::into_owned);
         let (calls, started) = Default::default();
-        Self { recording, calls, started, question: None, is_answered: true }
+        Self { recording, calls, started, question: None, is_answered: true, has_begun: false }
     }
 
     /// Adds an event. Returns the number of its parts that are not messages, calls or results.
     fn add(&mut self, event: &Event<'a>) -> usize {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
         match event.what {
             Some(What::Message(actor)) => return self.message(actor, event),
             Some(What::Step) if event.is_call() => {
@@ -69,21 +71,28 @@ impl<'a> Run<'a> {
             }
             Some(What::Result | What::Tool) => {
                 let mut blocks = event.blocks();
-                blocks.extend(event.results().into_iter().map(Event::of));
+                let results: Vec<_> = event.results().into_iter().map(Event::of).collect();
+                let has_text = |event: &Event<'_>| event.answer().0.is_some();
+                if results.iter().any(has_text) || !has_text(event) {
+                    blocks.extend(results);
+                }
+                let is_one = || event.get(&LISTS_OF_RESULTS).is_none() || event.call_id().is_some();
                 for block in &blocks {
                     self.result(block);
                 }
-                if blocks.is_empty() && event.get(&LISTS_OF_RESULTS).is_none() {
+                if blocks.is_empty() && (is_one() || has_text(event)) {
                     self.result(event);
                 }
                 self.is_answered = true;
             }
             Some(What::Start) => {
                 self.recording.turn(event.time());
-                if let Some(around) = event.layers.first().filter(|_| self.recording.metadata.id.is_none()) {
+                // A later start is that of an agent inside the run.
+                let is_own = is_first && self.recording.metadata.id.is_none();
+                if let Some(around) = event.layers.first().filter(|_| is_own) {
                     self.recording.metadata = chat::metadata(around);
                 }
-                let system = event.get(&["system_prompt", "system_prompt_verbatim"]);
+                let system = event.get(&["system_prompt", "system_prompt_verbatim"]).filter(|_| is_first);
                 self.recording.say(Actor::System, system.and_then(words::text));
                 self.recording.say(Actor::User, event.get(&ASKED).and_then(words::text));
             }
@@ -168,8 +177,8 @@ impl<'a> Run<'a> {
         if output.is_some() {
             let (observed, outcome) = event.answer();
             self.recording.answer_call(number, observed, outcome);
-        } else if let Some(failed) = event.http_failure() {
-            self.recording.answer_in_part(number, Outcome::flag(failed));
+        } else if id.is_none() && event.has_http_failure() {
+            self.recording.answer_in_part(number, Outcome::flag(true));
         } else if let Some(form) = event.repeated_form().filter(|_| id.is_none()) {
             self.started.entry(form).or_default().insert(0, number);
         }

@@ -4,7 +4,7 @@ pub(super) use super::events_what::What;
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
     LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP,
-    SUMMARISED, TASKS, says,
+    SUMMARISED, TASKS, is_named_call, says,
 };
 use super::prelude::*;
 use crate::read::call_outcome::{have_failed, is_printed_error, typed_output};
@@ -16,11 +16,6 @@ pub(super) fn holds_answers(object: &Members<'_>) -> bool {
             && (ANSWERS.iter().any(|key| call.present(key).is_some()) || SUMMARISED.fits(call))
     };
     LISTS_OF_CALLS.iter().any(|key| object.objects(key).any(|call| is_answered(&call)))
-}
-
-/// Returns true if an object has the name of a tool and its arguments.
-fn is_named_call(object: &Members<'_>) -> bool {
-    NAMES.iter().any(|key| object.name(key).is_some()) && ARGUMENTS.iter().any(|key| object.has(key))
 }
 
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
@@ -157,14 +152,15 @@ impl<'a> Event<'a> {
     pub(super) fn get_next_to(&self, keys: &[&str]) -> Option<Raw<'a>> {
         self.layers.iter().enumerate().rev().find_map(|(place, layer)| {
             let is_other = |key: &&&str| self.path.get(place) != Some(*key);
-            keys.iter().filter(is_other).find_map(|key| layer.present(key))
+            let says = |key: &str, value: &Raw<'_>| !key.starts_with("error") || value.bytes() != b"\"\"";
+            keys.iter().filter(is_other).find_map(|key| layer.present(key).filter(|value| says(key, value)))
         })
     }
 
-    /// Returns the answer in the object of its call.
+    /// Returns the answer in the object of its call. In a list of calls, it may be a summary.
     pub(super) fn own_answer(&self) -> Option<Raw<'a>> {
         let summarised = || self.layers.iter().find(|layer| SUMMARISED.fits(layer))?.get("summary");
-        self.get_next_to(&ANSWERS).or_else(summarised)
+        self.get_next_to(&ANSWERS).or_else(|| summarised().filter(|_| self.what != Some(What::Call)))
     }
 
     pub(super) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
@@ -181,8 +177,8 @@ impl<'a> Event<'a> {
     }
 
     pub(super) fn session(&self) -> Option<Cow<'a, str>> {
-        let outer = self.layers.iter().take(1 + usize::from(self.path.first() == Some(&"payload")));
-        outer.rev().find_map(|layer| SESSIONS.iter().find_map(|key| layer.ident(key)))
+        let mut outer = self.layers.iter().take(1 + usize::from(self.path.first() == Some(&"payload")));
+        outer.find_map(|layer| SESSIONS.iter().find_map(|key| layer.ident(key)))
     }
 
     pub(super) fn task(&self) -> Option<Cow<'a, str>> {
@@ -308,7 +304,7 @@ impl<'a> Event<'a> {
     pub(super) fn is_answered(&self) -> bool {
         match self.what {
             Some(What::Result | What::Done | What::Tool) => true,
-            Some(What::Call | What::Step) => self.own_answer().is_some(),
+            Some(What::Call | What::Step) => self.get_next_to(&ANSWERS).is_some(),
             _ => {
                 self.layers.iter().any(holds_answers)
                     || self.blocks().iter().any(|block| block.what == Some(What::Result))
@@ -316,10 +312,10 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Returns whether a call over HTTP failed, by the status of the response.
-    pub(super) fn http_failure(&self) -> Option<bool> {
-        let status = self.layers.first()?.get("status_code")?.integer()?;
-        (100..600).contains(&status).then_some(status >= 400)
+    /// Returns true if the status of a response over HTTP says that the call failed.
+    pub(super) fn has_http_failure(&self) -> bool {
+        let status = self.layers.first().and_then(|layer| layer.get("status_code")?.integer());
+        status.is_some_and(|status| (400..600).contains(&status))
     }
 
     fn flag(&self, keys: &[&str]) -> Option<bool> {
@@ -334,10 +330,10 @@ impl<'a> Event<'a> {
             Some(items) => items.is_empty(),
             None => output.string().is_some_and(|text| common::is_blank(&text)),
         };
-        let output = self
-            .get(outputs)
-            .or_else(|| self.get(&["preview", "summary", "detail"]))
-            .filter(|output| error.is_none() || output.kind() != Kind::Object && !is_blank(output));
+        let summary = || self.get(&["summary", "detail"]).filter(|_| error.is_none());
+        let output = self.get(outputs).or_else(|| self.get(&["preview"])).or_else(summary);
+        let output =
+            output.filter(|output| error.is_none() || output.kind() != Kind::Object && !is_blank(output));
         let is_text = |output: &Raw<'a>| {
             output.member("type").and_then(common::name).is_some_and(|kind| kind == "text")
         };
@@ -371,13 +367,13 @@ impl<'a> Event<'a> {
             .or_else(|| self.find(&["hookName"], Members::name).and(output).and_then(have_failed))
             .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))
             .or_else(|| error.is_some().then_some(true))
-            .or_else(|| self.http_failure())
             .or_else(|| said.map(|(word, _)| word != "success"))
             .or_else(|| match status.as_deref()? {
                 "error" | "failed" | "failure" | "invalid_request" => Some(true),
                 "success" | "ok" => Some(false),
                 _ => None,
-            });
+            })
+            .or_else(|| self.has_http_failure().then_some(true));
         // Grok Build puts the exit code on the first line of the output of a command.
         let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
         let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);

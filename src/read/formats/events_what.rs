@@ -277,3 +277,8 @@ impl What {
 pub(super) fn says(layers: &[Members<'_>], key: &str, words: &[&str]) -> bool {
     layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
 }
+
+/// Returns true if an object has the name of a tool and its arguments.
+pub(super) fn is_named_call(object: &Members<'_>) -> bool {
+    NAMES.iter().any(|key| object.name(key).is_some()) && ARGUMENTS.iter().any(|key| object.has(key))
+}

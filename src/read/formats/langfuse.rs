@@ -123,7 +123,6 @@ fn span<'a>(observation: &Members<'a>, context: Context<'a>) -> Read<Observed<'a
     if let Some(attributes) = parsed.and_then(|metadata| metadata.member("attributes")) {
         span.attributes(attributes)?;
     }
-    span.scope(parsed.and_then(|metadata| metadata.member("scope")?.member("name")?.string()));
     span.kind(kind(name("type").as_deref()).map(Cow::Borrowed));
     if name("name").is_some_and(|name| event(&name) == Some("start")) {
         // It is the start of an iteration, not of another agent.

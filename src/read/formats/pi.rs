@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pi_branches::{abandoned, delivered, is_by_openclaw};
+use super::pi_branches::{abandoned, delivered, is_by_openclaw, is_longer};
 use super::prelude::*;
 use crate::read::call_outcome::stops_session;
 use crate::trace::DigestSet;
@@ -123,7 +123,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let mut main = Branch::new(id.clone(), parent);
     let mut branches = BTreeMap::new();
     let abandoned = abandoned(lines);
-    // After a compaction, the history is written again. Its copies do not form a branch.
+    // A compaction writes the history again, with shorter results. Copies form no branch; the first of a result counts.
     let key = |line: &Members<'_>| key_of(&line.object("message"), false);
     let has_branches = abandoned.iter().any(Option::is_some);
     let kept = lines.iter().zip(&abandoned).filter(|(_, root)| has_branches && root.is_none());
@@ -132,8 +132,8 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     let (copies, placed): (Vec<_>, Vec<_>) =
         lines.iter().zip(abandoned).partition(|(line, root)| root.is_some() && is_copy(line));
     main.run.pass_over("repeated copies of messages", copies.len() as u64);
-    // The history that is written again has shorter results, so the first copy of each result counts.
-    let first: BTreeMap<_, _> = copies.iter().rev().map(|(line, _)| (key(line), *line)).collect();
+    let results = copies.iter().rev().filter(|(line, _)| line.object("message").has("toolCallId"));
+    let first: BTreeMap<_, _> = results.map(|(line, _)| (key(line), *line)).collect();
     let is_request = |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("user");
     let answered = placed.iter().filter(|(line, _)| line.has("message") && !is_request(line));
     let answered: BTreeSet<usize> = answered.filter_map(|(_, root)| *root).collect();
@@ -148,8 +148,7 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
             }
             None => &mut main,
         };
-        let longer = |copy: &&&Members<'_>| is_longer_result(copy, line);
-        branch.line(has_branches.then(|| first.get(&key(line)).filter(longer)).flatten().unwrap_or(line), whole);
+        branch.line(first.get(&key(line)).filter(|copy| is_longer(copy, line)).unwrap_or(line), whole);
     }
     for branch in std::iter::once(main).chain(branches.into_values()) {
         branch.run.give(runs);

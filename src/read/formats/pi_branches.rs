@@ -61,3 +61,10 @@ pub(super) fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
     }
     roots
 }
+
+/// Returns true if the text of a result is longer in the first of these lines.
+pub(super) fn is_longer(first: &Members<'_>, copy: &Members<'_>) -> bool {
+    let size =
+        |line: &Members<'_>| line.object("message").get("content").map(|content| content.bytes().len());
+    size(first) > size(copy)
+}

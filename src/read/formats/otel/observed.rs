@@ -23,11 +23,6 @@ impl<'a> Observed<'a> {
         self.0.name = name;
     }
 
-    /// Sets the name of the instrumentation scope, if it is recorded.
-    pub(in crate::read) fn scope(&mut self, name: Option<Cow<'_, str>>) {
-        self.0.scope = name.map(|name| Cow::Owned(name.into_owned())).unwrap_or_default();
-    }
-
     /// Sets the start and end, in nanoseconds since 1970.
     pub(in crate::read) fn lasted(&mut self, start: Option<u64>, end: Option<u64>) {
         self.0.start = start.unwrap_or_default();

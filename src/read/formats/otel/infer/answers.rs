@@ -160,14 +160,6 @@ pub(crate) fn inputs<'s>(
             Data::Text(text) if !["ToolCall(", "ToolCallResult("].iter().any(|call| text.contains(call)) => {
                 prompt(text)
             }
-            // The only argument of a function.
-            Data::Object(mut call) if call.len() == 1 && call.has("args") => match call.remove("args") {
-                Some(Data::List(mut args)) if args.len() == 1 => match args.pop() {
-                    Some(Data::Text(text)) => prompt(text),
-                    _ => structured(value),
-                },
-                _ => structured(value),
-            },
             _ => structured(value),
         })
     };

@@ -89,14 +89,11 @@ impl<'s> Action<'s> {
         (self.call, self.turn) = (Some(place), place.0);
         self.id = self.id.take().or_else(|| call.id.clone());
         // Keep the span's arguments, unless the model's are not JSON (the malformed call must show), only the
-        // model's were recorded, only the model's are structured, or the span's wrap them under a key.
+        // model's were recorded, or only the model's are structured.
         let is_better = match (&self.arguments, &call.arguments) {
             (_, Content::Present(asked)) if arguments::is_broken(asked) => true,
             (Content::Present(own), Content::Present(asked)) => {
-                let wraps =
-                    || arguments::only_value(own).is_some_and(|inner| digest(&inner) == digest(asked));
-                arguments::is_structured(asked)
-                    && (!arguments::is_structured(own) || own.len() > asked.len() && wraps())
+                !arguments::is_structured(own) && arguments::is_structured(asked)
             }
             (Content::Present(_), _) => false,
             (Content::Absent, asked) => asked.is_present(),
@@ -221,12 +218,11 @@ fn pair<'s>(requests: &[Request<'s>], tools: &mut [Action<'s>]) {
 /// there is only one, that of its bare value.
 fn digests(arguments: &Content<Cow<'_, str>>) -> Vec<Digest> {
     let Content::Present(text) = arguments else { return Vec::new() };
-    let bare = arguments::only_value(text).filter(|_| arguments::is_structured(text));
-    std::iter::once(digest(text)).chain(bare.map(|value| digest(&value))).collect()
-}
-
-fn digest(text: &str) -> Digest {
-    if arguments::is_structured(text) { Arguments::from_json(text).digest() } else { Digest::of_text(text) }
+    if !arguments::is_structured(text) {
+        return vec![Digest::of_text(text)];
+    }
+    let bare = arguments::only_value(text).map(|value| Digest::of_text(&value));
+    std::iter::once(Arguments::from_json(text).digest()).chain(bare).collect()
 }
 
 /// Returns the spans of sub-agents that ran for calls without tool spans, keyed by the place of the call.

@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use super::dialects::blocks;
 use super::dotted_names::spread;
 use super::message::{Block, Reply, Role, content_of, name_of};
-use super::model::{
-    Attr, Attributes, BY_DIRECTION, COMPLETION, Data, LogRecord, Members, PROMPT, Span, Value,
-};
+use super::model::{Attr, Attributes, COMPLETION, Data, LogRecord, Members, PROMPT, Span, Value};
 use super::tree::{At, Tree};
 
 /// The name of the event that holds a request's input and output as attributes.
@@ -111,10 +109,6 @@ fn chat_events<'s>(
         });
         return events.collect();
     }
-    if name == BY_DIRECTION {
-        let members = body.to_plain_data().into_object().unwrap_or_default();
-        return members.into_iter().flat_map(|(key, said)| by_direction(&key, said, time)).collect();
-    }
     let whole = match name {
         "gen_ai.content.prompt" => Some((Direction::Input, PROMPT)),
         "gen_ai.content.completion" => Some((Direction::Output, COMPLETION)),
@@ -136,32 +130,6 @@ fn chat_events<'s>(
         other => std::iter::once((Cow::Borrowed("content"), other)).collect(),
     };
     vec![chat_event(speech, members, time)]
-}
-
-/// Reads the messages of one direction. The output has the history first; the response of a model has a reason to
-/// finish and is a list of parts, unlike that of an agent. The answer of a tool has the id of its call.
-fn by_direction<'s>(direction: &str, mut said: Data<'s>, time: u64) -> Vec<ChatEvent<'s>> {
-    let Data::Object(said) = &mut said else { return Vec::new() };
-    let Some(Data::List(messages)) = said.remove("messages") else { return Vec::new() };
-    let events = messages.into_iter().filter_map(|message| {
-        let mut message = message.into_object()?;
-        let mut content = message.remove("content")?.into_object()?;
-        let has_id = content.has("id");
-        let (speech, text) = if direction == "input" {
-            let role = Role::of_name(message.text("role").unwrap_or_default());
-            ((Direction::Input, role), content.remove("content").filter(|_| !has_id)?)
-        } else {
-            let text = content.remove("message")?;
-            let is_response = content.has("finish_reason") && text.as_text()?.starts_with('[');
-            let speech =
-                if has_id { (Direction::Input, Role::Tool) } else { (Direction::Output, Role::Agent) };
-            (speech, Some(text).filter(|_| has_id || is_response)?)
-        };
-        let id = content.remove("id").map(|id| (Cow::Borrowed("id"), id));
-        let members = id.into_iter().chain([(Cow::Borrowed("content"), text)]);
-        Some(chat_event(speech, members.collect(), time))
-    });
-    events.collect()
 }
 
 /// Returns the direction and role of the event with this name.

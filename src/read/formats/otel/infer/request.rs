@@ -60,16 +60,8 @@ impl<'s> Request<'s> {
         self.response = self.response.take().or(other.response);
     }
 
-    pub(crate) fn has_content(&self) -> bool {
+    fn has_content(&self) -> bool {
         !self.calls.is_empty() || !self.texts.is_empty()
-    }
-
-    /// Returns true if another request lies within its time and has the same content, apart from ids.
-    pub(crate) fn shows(&self, other: &Self) -> bool {
-        let form = |call: &ModelCall<'s>| (call.name.clone(), call.arguments.clone());
-        other.has_content()
-            && (self.start <= other.start && other.end <= self.end && self.texts == other.texts)
-            && self.calls.iter().map(form).eq(other.calls.iter().map(form))
     }
 
     /// Splits an output into texts and calls, and adds them. `known` holds the calls with ids that have already been
@@ -238,12 +230,6 @@ impl<'s> Turns<'s> {
     }
 
     fn say(&mut self, time: u64, blocks: Vec<Block<'s>>) {
-        if self.repeats_input()
-            && let Some(last) = self.requests.last_mut()
-        {
-            self.is_open = true;
-            last.input.append(&mut self.input);
-        }
         if !self.is_open {
             self.requests.push(Request {
                 start: time,
@@ -259,17 +245,6 @@ impl<'s> Turns<'s> {
         if let Some(request) = self.requests.last_mut() {
             request.add_output(blocks, &mut self.known);
         }
-    }
-
-    /// Returns true if the last request had the input that was heard since: two instruments record it.
-    fn repeats_input(&self) -> bool {
-        let is_same = |one: &Block<'_>, other: &Block<'_>| match (one, other) {
-            (Block::Reply(one), Block::Reply(other)) => one.id == other.id,
-            (one, other) => one == other,
-        };
-        let known = self.requests.last().map_or(&[][..], |last| &last.input);
-        !self.input.is_empty()
-            && self.input.iter().all(|block| known.iter().any(|known| is_same(known, block)))
     }
 
     /// Returns the requests. Input after the last output becomes a request without output, since it may contain the
@@ -302,8 +277,7 @@ pub(crate) fn of_agent<'s>(at: At, span: &'s Span<'_>) -> Vec<Request<'s>> {
         Some(Data::Text(text)) if text.contains("tool_calls") => python::list_after(&text, "messages"),
         _ => None,
     };
-    let messages = messages.map(|messages| blocks(messages, Role::Unknown));
-    let mut parts = messages.or_else(|| spread(&span.attributes, OUTPUT_MESSAGES)).unwrap_or_default();
+    let mut parts = messages.map(|messages| blocks(messages, Role::Unknown)).unwrap_or_default();
     if !parts.iter().any(|block| matches!(block, Block::Call(_))) {
         return Vec::new();
     }

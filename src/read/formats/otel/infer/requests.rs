@@ -1,5 +1,6 @@
 //! Requests to models. Each appears once, however many spans and records show it.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::events::Records;
@@ -47,7 +48,6 @@ pub(crate) fn requests<'s>(
             }
         }
     }
-    drop_repeated(&mut requests);
     for (owner, requests) in &mut requests {
         requests.sort_by_key(|request| request.start);
         join_same_response(requests);
@@ -58,78 +58,58 @@ pub(crate) fn requests<'s>(
     requests
 }
 
-/// Returns the requests of these model spans, which must be sorted.
+/// Returns the requests of these model spans, which must be sorted. The spans nested in one are merged with it, unless
+/// several of its branches have output: then the outer span is not a request, and each branch is merged on its own.
 fn of_spans<'s>(
     tree: &Tree<'s>,
     refused: &mut Refused<'s>,
     records: &Records<'s>,
     models: &[At],
 ) -> Vec<Request<'s>> {
-    let around = |at: At| tree.ancestors(at).find(|outer| models.binary_search(outer).is_ok());
-    let depth = |at: At| std::iter::successors(around(at), |at| around(*at)).count();
-    // The innermost spans come first. The requests in the spans below one are complete when it is reached.
-    let mut ordered: Vec<(usize, At)> = models.iter().map(|at| (depth(*at), *at)).collect();
-    ordered.sort_by_key(|(depth, at)| (std::cmp::Reverse(*depth), *at));
-    let is_in_loop = |at| tree.ancestors(at).find(|outer| tree.kind(*outer) != Kind::Chain);
-    let loops: BTreeSet<At> = tree.tools().filter_map(is_in_loop).collect();
-    let mut below: BTreeMap<Option<At>, Vec<Vec<Request<'s>>>> = BTreeMap::new();
-    for (_, at) in ordered {
-        let Some(span) = tree.span(at) else { continue };
-        let branches = below.remove(&Some(at)).unwrap_or_default();
-        let outer = request::of_span(tree, refused, records, at, span);
-        below.entry(around(at)).or_default().push(merged(outer, branches, loops.contains(&at)));
+    // For each outermost model span: itself and the model spans below it, with their depth and branch.
+    let mut nested: BTreeMap<At, Vec<(usize, At, At)>> = BTreeMap::new();
+    for at in models {
+        let around = tree.ancestors(*at).filter(|outer| models.binary_search(outer).is_ok());
+        let path: Vec<At> = std::iter::once(*at).chain(around).collect();
+        let depth = path.len() - 1;
+        let branch = path.get(depth.saturating_sub(1)).copied().unwrap_or(*at);
+        nested.entry(path.last().copied().unwrap_or(*at)).or_default().push((depth, *at, branch));
     }
-    below.remove(&None).into_iter().flatten().flatten().collect()
-}
-
-/// Drops requests outside all agents that an agent's request at that time shows: a second instrument recorded them.
-fn drop_repeated(requests: &mut BTreeMap<Owner, Vec<Request<'_>>>) {
-    /// Maximum number of requests at one time to compare with.
-    const AT_ONCE: usize = 8;
-    let Some(mut outside) = requests.remove(&Owner::Trace) else { return };
-    let mut inside: Vec<&Request<'_>> = requests.values().flatten().collect();
-    inside.sort_by_key(|request| request.start);
-    outside.retain(|request| {
-        let before = inside.partition_point(|other| other.start <= request.start);
-        !inside.iter().take(before).rev().take(AT_ONCE).any(|other| other.shows(request))
-    });
-    if !outside.is_empty() {
-        requests.insert(Owner::Trace, outside);
-    }
-}
-
-/// Merges a span with the requests below it, by branch. If they are the steps of a loop, the outer span is not a
-/// request: its output is that of the last step.
-fn merged<'s>(mut outer: Request<'s>, branches: Vec<Vec<Request<'s>>>, runs_tools: bool) -> Vec<Request<'s>> {
-    let has_output = |branch: &&Vec<Request<'_>>| branch.iter().any(|inner| inner.has_output);
-    let is_loop = branches.iter().any(|branch| branch.len() > 1)
-        || branches.iter().filter(has_output).count() > 1
-        || runs_tools && branches.len() > 1;
-    let mut inner: Vec<Request<'s>> = branches.into_iter().flatten().collect();
-    if is_loop {
-        inner.sort_by_key(|request| request.start);
-        if let Some(last) = inner.last_mut().filter(|last| !last.has_content() && outer.has_content()) {
-            (last.calls, last.texts, last.has_output) = (outer.calls, outer.texts, true);
+    let mut requests = Vec::with_capacity(models.len());
+    for mut members in nested.into_values() {
+        members.sort_unstable();
+        let read: Vec<(usize, At, Request<'s>)> = members
+            .into_iter()
+            .filter_map(|(depth, at, branch)| {
+                Some((depth, branch, request::of_span(tree, refused, records, at, tree.span(at)?)))
+            })
+            .collect();
+        let with_output = read.iter().filter(|(depth, _, request)| *depth > 0 && request.has_output);
+        let several = with_output.map(|(_, branch, _)| branch).collect::<BTreeSet<_>>().len() > 1;
+        let mut merged: BTreeMap<At, Request<'s>> = BTreeMap::new();
+        for (_, branch, request) in read.into_iter().filter(|(depth, ..)| !several || *depth > 0) {
+            match merged.entry(if several { branch } else { 0 }) {
+                Entry::Vacant(slot) => {
+                    slot.insert(request);
+                }
+                Entry::Occupied(mut first) => first.get_mut().take_in(request),
+            }
         }
-        return inner;
+        requests.extend(merged.into_values());
     }
-    for inner in inner {
-        outer.take_in(inner);
-    }
-    vec![outer]
+    requests
 }
 
-/// Merges requests with the same response id that overlap. Some services write the id of a whole run there.
+/// Merges requests with the same response id.
 fn join_same_response(requests: &mut Vec<Request<'_>>) {
-    let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut first: BTreeMap<&str, usize> = BTreeMap::new();
     let mut kept: Vec<Request<'_>> = Vec::with_capacity(requests.len());
     for request in requests.drain(..) {
-        let twin = request.response.and_then(|response| kept.get_mut(*latest.get(response)?));
-        if let Some(twin) = twin.filter(|twin| twin.end.is_none_or(|end| request.start <= end)) {
-            twin.take_in(request);
-        } else {
-            latest.extend(request.response.map(|response| (response, kept.len())));
-            kept.push(request);
+        let number = kept.len();
+        let twin = request.response.map_or(number, |response| *first.entry(response).or_insert(number));
+        match kept.get_mut(twin) {
+            Some(twin) => twin.take_in(request),
+            None => kept.push(request),
         }
     }
     *requests = kept;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::monocle;
-use super::names::{Attr, BY_DIRECTION};
+use super::names::Attr;
 use super::resource::Resource;
 use super::span::{LogRecord, Span};
 use crate::json::{Fault, Json, Read};
@@ -65,16 +65,8 @@ impl<'a> Collection<'a> {
         if log.name.is_empty() {
             log.name = log.attributes.name(Attr::EventName).unwrap_or_default().to_owned().into();
         }
-        if !log.name.starts_with("gen_ai.") && log.name != BY_DIRECTION {
+        if !log.name.starts_with("gen_ai.") {
             return self.pass_over("log records that are not events of a conversation");
-        }
-        if log.name == BY_DIRECTION
-            && let Some(body) = log.body.to_plain_data().as_object()
-        {
-            let lists = body.iter().filter_map(|(_, said)| said.as_object()?.get("messages")?.as_list());
-            for _ in lists.flatten().filter(|message| message.as_object().is_none()) {
-                self.pass_over("messages that are not objects");
-            }
         }
         self.traces.entry(log.trace_id.to_string()).or_default().logs.push(log);
     }

@@ -12,9 +12,7 @@ mod span;
 pub(super) use attributes::{Attributes, Value};
 pub(super) use collection::{Bundle, Collection};
 pub(super) use data::{Data, Members};
-pub(super) use names::{
-    Attr, BY_DIRECTION, COMPLETION, INPUT_MESSAGES, Key, OUTPUT_MESSAGES, PROMPT, Spread,
-};
+pub(super) use names::{Attr, COMPLETION, INPUT_MESSAGES, Key, OUTPUT_MESSAGES, PROMPT, Spread};
 pub(crate) use resource::{Resource, bytes as resource_bytes};
 #[cfg(feature = "otlp")]
 pub(super) use span::id_of_bytes;

@@ -118,9 +118,6 @@ pub(crate) const INPUT_MESSAGES: Spread = "llm.input_messages.";
 pub(crate) const OUTPUT_MESSAGES: Spread = "llm.output_messages.";
 pub(crate) const PROMPT: Spread = "gen_ai.prompt.";
 
-/// The name of log records in which the AWS distribution groups the events of a span of Strands by direction.
-pub(crate) const BY_DIRECTION: &str = "strands.telemetry.tracer";
-
 /// The key of a kept attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key<'a> {
