@@ -113,7 +113,7 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
 fn calls_in(text: &str) -> Vec<&str> {
     let text = unfenced(text);
     let listed = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    // Without brackets, a text such as `area(3) is 9 (about)` is no call.
+    // Without brackets, a text such as `area(3) is 9 (about)` is not a call.
     let is_one = || text.find(')') == Some(text.len() - 1);
     let list = listed.or_else(|| is_one().then_some(text)).unwrap_or_default();
     let (mut depth, mut quote) = (0_u32, None);

@@ -125,8 +125,7 @@ impl<'a> Element<'a> {
                     return Ok(());
                 }
                 b"arguments" => &mut found.arguments,
-                b"action" => &mut found.action,
-                b"code" if found.action.is_none() => &mut found.action,
+                b"action" | b"code" if key == b"action" || found.action.is_none() => &mut found.action,
                 b"queries" => &mut found.queries,
                 b"input" => &mut found.input,
                 b"output" | b"result" | b"tool_result" | b"response" | b"observation" => {
