@@ -263,7 +263,8 @@ fn masked_digest(text: Text<'_>, masked: impl Fn(&[u8]) -> Digest) -> Digest {
     if tail.is_empty() { masked(head) } else { masked(head).and(masked(tail)) }
 }
 
-/// Returns at most 300 characters of a template with all numbers masked, except those that count tests and failures, and HTTP status codes.
+/// Returns at most 300 characters of a template with all numbers masked, except those that count tests and failures,
+/// and HTTP status codes.
 pub(crate) fn without_numbers(template: &str) -> String {
     first_chars(&String::from_utf8_lossy(&NUMBERS.mask(template.as_bytes())), 300).to_owned()
 }
