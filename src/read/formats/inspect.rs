@@ -100,10 +100,16 @@ pub(super) fn outcome(result: &Members<'_>) -> (Outcome, Option<Box<str>>) {
 }
 
 /// Returns the observation in the message of a tool: its content or, if that is empty, the message of its error.
+/// After a timeout, the content is what the tool had written by then.
 pub(super) fn observation<'a>(result: &Members<'a>) -> Option<TextCow<'a>> {
     let content = result.result("content");
-    let has_words = content.as_ref().is_some_and(|content| !content.text().is_empty());
-    if has_words { content } else { result.object("error").result("message").or(content) }
+    let error = result.object("error");
+    if content.as_ref().is_some_and(|content| !content.text().is_empty())
+        || error.name("type").as_deref() == Some("timeout")
+    {
+        return content;
+    }
+    error.result("message").or(content)
 }
 
 struct Conversation<'a> {
