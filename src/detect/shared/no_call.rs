@@ -49,6 +49,11 @@ static DECLINES: Pattern = Pattern::new(
     r"(?i)\bi(?:(?:'|’)m| am)? (?:sorry, (?:but )?i )?(?:can(?:'|’)t|cannot|can not|won(?:'|’)t|unable to|not able to) (?:help|assist|fulfil+|comply)(?: you)? with\b|\bi (?:must|have to) decline",
 );
 
+/// Parts of the phrases above. Messages without any of them are skipped quickly.
+static DECLINE_HINTS: LazyLock<Hints> = LazyLock::new(|| {
+    Hints::new(["t help", "t assist", "able to help", "able to assist", "comply", "ulfil", "decline"])
+});
+
 /// Words with which users refer to themselves; harnesses do not use them.
 const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
 
@@ -123,7 +128,9 @@ impl NoCall {
             }
             (Event::Message(text), Actor::Agent) => {
                 let is_without_call = self.acted != Some(step.turn());
-                let declines = is_without_call && DECLINES.is_match(&text.head(HEAD));
+                let declines = is_without_call
+                    && DECLINE_HINTS.occur_in(text.start(HEAD))
+                    && DECLINES.is_match(&text.head(HEAD));
                 let (latest, turn) = (step.index(), step.turn());
                 let (first, turns) = match spoken {
                     Some(row) => (row.first, row.turns + u64::from(row.turn != turn)),
