@@ -257,8 +257,9 @@ pub(super) fn answer_of<'a>(text: &str) -> Answer<'a> {
 
 /// Returns the answer in a harness message, with the outcome that it records or reports.
 pub(super) fn answer_in(text: TextCow<'_>) -> Answer<'_> {
-    let Unwrapped { outcome, text, .. } = written_results::unwrapped(unmarked(text));
-    let outcome = outcome.unwrap_or_else(|| self::outcome(&text.text().to_str()));
+    let Unwrapped { outcome, text, may_report } = written_results::unwrapped(unmarked(text));
+    let by_text = || if may_report { self::outcome(&text.text().to_str()) } else { Outcome::UNMARKED };
+    let outcome = outcome.unwrap_or_else(by_text);
     outcome.answer(Content::Present(text))
 }
 

@@ -121,16 +121,26 @@ fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<
     Ok(())
 }
 
-/// Reads blocks of Anthropic's SDK that were written as Python's `repr`. Returns false for any other text.
+/// Reads blocks of Anthropic's SDK that were written as Python's `repr`. Returns false, and reads nothing, if the text is
+/// anything else.
 fn printed<'a>(text: Text<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> bool {
     let kinds = ["ToolUseBlock(", "TextBlock(", "ThinkingBlock(", "RedactedThinkingBlock("];
+    // Nearly all texts begin with something else.
+    if !matches!(text.start(2), [b'[', b'T' | b'R'] | [b'T' | b'R', _]) {
+        return false;
+    }
     let start = text.head(24);
     if !kinds.iter().any(|kind| start.strip_prefix('[').unwrap_or(&start).starts_with(kind)) {
         return false;
     }
     let Some(json) = otel::python(&text.to_str()) else { return false };
     let value = Raw::over(json.as_bytes(), 0);
-    for block in value.items().unwrap_or_else(|| vec![value]).into_iter().map(Members::from) {
+    let printed: Vec<_> =
+        value.items().unwrap_or_else(|| vec![value]).into_iter().map(Members::from).collect();
+    if !printed.iter().all(|block| block.is("type", Kind::String)) {
+        return false;
+    }
+    for block in printed {
         let part = |key: &str| block.name(key).map(Cow::into_owned);
         texts.extend(part("text").map(TextCow::from));
         if part("type").as_deref() == Some("tool_use") {

@@ -1,6 +1,6 @@
 //! Finds the events of a document: in a list or lines, or in the lists of an object.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{ASKED, LISTS_OF_CALLS, SAID, SCORED, TASK, TRANSCRIPTS};
@@ -45,7 +45,7 @@ pub(super) fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
 }
 
 /// Returns the messages and the calls of an object that lists them apart, in order of time. A message may repeat
-/// calls.
+/// calls, but none that is not listed.
 fn by_time<'a>(object: &Members<'a>) -> Option<Vec<Raw<'a>>> {
     let lists: Vec<_> = object.iter().filter_map(|(key, value)| of_key(key, value)).collect();
     let events = |list: &[Raw<'a>]| list.iter().copied().map(Event::of).collect::<Vec<_>>();
@@ -62,8 +62,20 @@ fn by_time<'a>(object: &Members<'a>) -> Option<Vec<Raw<'a>>> {
         return None;
     }
     let form = |call: &Raw<'_>| wire::canonical(call.bytes());
-    let known: BTreeSet<_> = said.iter().flat_map(Event::calls).map(|call| form(&call)).collect();
-    all.extend(calls.iter().filter(|call| !known.contains(&form(call))));
+    let mut repeated: BTreeMap<_, u64> = BTreeMap::new();
+    for call in said.iter().flat_map(Event::calls) {
+        *repeated.entry(form(&call)).or_default() += 1;
+    }
+    all.extend(calls.iter().filter(|call| match repeated.get_mut(&form(call)) {
+        Some(times) if *times > 0 => {
+            *times -= 1;
+            false
+        }
+        _ => true,
+    }));
+    if repeated.values().any(|times| *times > 0) {
+        return None;
+    }
     all.sort_by_key(|event| Event::of(*event).time());
     Some(all)
 }

@@ -93,11 +93,17 @@ pub(super) const ANSWERS: [&str; 13] = [
 ];
 /// A call with a summary of its answer.
 pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
-/// A scored run, which may have no calls.
+/// A scored run without calls, and without anything that may hold them.
 pub(super) const SCORED: Mark = All(&[
     Is(Kind::List, &["tool_calls"]),
     Is(Kind::String, &["question", "answer"]),
     Is(Kind::Bool, &["passed"]),
+    Test("no objects, and only empty lists", |run| {
+        run.iter().all(|(_, value)| match value.kind() {
+            Kind::Object => false,
+            _ => value.items().is_none_or(|items| items.is_empty()),
+        })
+    }),
 ]);
 pub(super) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];

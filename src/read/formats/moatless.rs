@@ -64,7 +64,8 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
                 run.turn(None);
                 let state = transition.member("name").or_else(|| transition.member("state")?.member("name"));
                 for action in transition.member("actions").and_then(Raw::items).unwrap_or_default() {
-                    let within = action.member("response").unwrap_or(action);
+                    let answered = action.member("response").filter(|_| action.member("request").is_some());
+                    let within = answered.unwrap_or(action);
                     let outcome = ["output", "observation"].iter().find_map(|key| within.member(key));
                     let refused = within.member("retry_message").filter(|text| text.kind() == Kind::String);
                     let asked = ["action", "request"].iter().find_map(|key| action.member(key));

@@ -39,6 +39,8 @@ struct Found<'a> {
     reward: Option<f64>,
     messages: Option<Vec<Message<'a>>>,
     info: Members<'a>,
+    /// A run under `trajectory`. It counts if the outer object has no messages.
+    inner: Option<Raw<'a>>,
 }
 
 impl<'a> Found<'a> {
@@ -54,9 +56,7 @@ impl<'a> Found<'a> {
                     _ => Some(read_messages(value)?),
                 };
             }
-            b"trajectory" if value.kind()? == Kind::Object => {
-                value.object(|key, value| self.member(key, value))?;
-            }
+            b"trajectory" if value.kind()? == Kind::Object => self.inner = Some(value.checked()?),
             _ => value.skip()?,
         }
         Ok(())
@@ -72,7 +72,10 @@ fn run<'a>(
     let start = json.offset();
     let mut found = Found::default();
     json.object(|key, value| found.member(key, value))?;
-    let Found { task, trial, reward, messages, info } = found;
+    if let Some(inner) = found.inner.take().filter(|_| found.messages.is_none()) {
+        inner.json().object(|key, value| found.member(key, value))?;
+    }
+    let Found { task, trial, reward, messages, info, .. } = found;
     let messages = messages.ok_or_else(|| json.missing("traj"))?;
     let metadata = Metadata {
         id: task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0))),
