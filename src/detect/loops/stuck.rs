@@ -89,6 +89,7 @@ impl Stuck {
         let max_gap = if moves { 0 } else { self.config.max_gap };
         let (mut later, mut first) = (now, now);
         let (mut count, mut idle, mut adjacent, mut in_a_row, mut unchanged) = (1, 1, 1, true, true);
+        let mut is_asked = call.is_shell;
         for earlier in self.history.same_calls(now).take(LOOK_BACK) {
             let equal = earlier.outcome.is_some() && earlier.outcome == now.outcome;
             if !equal || later.novel_before - earlier.novel_after > max_gap {
@@ -96,6 +97,7 @@ impl Stuck {
             }
             in_a_row &= later.number - earlier.number == 1 && later.turn.saturating_sub(earlier.turn) <= 2;
             count += 1;
+            is_asked &= earlier.requests < later.requests;
             unchanged &= later.changes_before == earlier.changes_after;
             idle += u64::from(unchanged);
             adjacent += u64::from(in_a_row);
@@ -104,7 +106,9 @@ impl Stuck {
         let writes = call.does == Does::Write && !call.is_shell && count + 1 >= min && count >= 2;
         let count = count.max(attempt.excused + 1);
         let polled = attempt.excuse == Some(Excuse::Polling);
-        let is_loop = idle >= min || adjacent + 1 >= min && adjacent >= 2 && !moves || writes || polled;
+        // The user may ask for each command.
+        let repeats = idle >= min || adjacent + 1 >= min && adjacent >= 2 && !moves || writes;
+        let is_loop = repeats && !is_asked || polled;
         (count > 1 || is_loop).then(|| {
             let first = attempt.excused_since.unwrap_or(first.step).min(first.step);
             let span = Span::of(LoopKind::RepeatedCall, count, first, attempt);
@@ -116,6 +120,7 @@ impl Stuck {
     /// are consecutive, or two fewer with an exact repeat among these.
     fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
         let (mut later, mut count, mut on_end, mut varied) = (now, 1, vec![now.key], false);
+        let mut is_asked = attempt.call.call.is_shell;
         for earlier in self.history.same_failures(now).take(LOOK_BACK) {
             if later.number - earlier.number > APART
                 || later.tells_more_than(earlier)
@@ -128,8 +133,10 @@ impl Stuck {
             }
             count += 1;
             varied |= earlier.key != now.key;
+            is_asked &= earlier.requests < later.requests;
             later = earlier;
         }
+        is_asked &= count > 1;
         let exact = on_end
             .iter()
             .enumerate()
@@ -142,11 +149,8 @@ impl Stuck {
             && attempt.failure().is_some_and(|failure| failure.recorded);
         let mut span = Span::of(LoopKind::RepeatedFailure, count, first, attempt).certain_if(is_certain);
         span.quote(varied, now.failure.and_then(|failure| self.history.said(failure)));
-        if count >= min || on_end + 1 >= min && on_end >= 2 || on_end + 2 >= min && exact {
-            (span, true)
-        } else {
-            self.failures_of_program(now, span)
-        }
+        let is_loop = count >= min || on_end + 1 >= min && on_end >= 2 || on_end + 2 >= min && exact;
+        if is_loop || is_asked { (span, is_loop && !is_asked) } else { self.failures_of_program(now, span) }
     }
 
     /// Extends the span to all failures of the program since it last succeeded, and returns true, if these are a loop:
@@ -284,7 +288,7 @@ impl Fold for Stuck {
                     self.history.forget(key);
                     self.looks.clear();
                 }
-                let now = self.history.add(&attempt);
+                let now = self.history.add(&attempt, self.user.messages);
                 let repeat = self.repeat(&now, &attempt, Some(action));
                 found.extend(repeat.and_then(|repeat| self.keep(repeat)));
                 if let Some((count, first)) = self.same_answer.observe(&attempt, action)

@@ -50,11 +50,13 @@ impl Check {
         });
         let script = script.map(|script| last_part(script).to_lowercase());
         let named = script.as_deref().and_then(|script| script.split('.').next());
-        let asked =
+        let is_asked =
             script.as_deref().is_none_or(|script| matches!(script, "artisan" | "manage.py" | "setup.py"));
         // PowerShell's `Test-Path` only looks.
         let looks = |word: &str| word.contains('-') && Meaning::of(word).is(Meaning::READS);
-        let asked = words().filter(|word| asked && word.len() < 80 && !looks(word));
+        // A path says nothing of what is done with it: `adb push a.wav /sdcard/test/`.
+        let asked = words().enumerate().filter(|(at, word)| *at == 0 || !word.contains(['/', '.']));
+        let asked = asked.map(|(_, word)| word).filter(|word| is_asked && word.len() < 80 && !looks(word));
         let asked = asked.flat_map(|word| last_part(word).split([' ', ':', '.', '-']));
         let said = Meaning::of_any(asked.chain(named));
         let check = if said.is(Meaning::CHECKS_FORM) {

@@ -90,10 +90,20 @@ impl Does {
             };
         }
         let alters = || command.arguments().take(3).any(|word| Meaning::of(word).is(Meaning::ALTERS));
+        // `gh issue close 7`
+        let says_more =
+            Meaning::CHECKS.or(Meaning::CHECKS_BUILD).or(Meaning::INSTALLER).or(Meaning::INTERPRETER);
+        let changes = || {
+            let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+            let mut verbs = command.arguments().take(2).take_while(is_plain);
+            let may_name_verb = !meaning.is(says_more) && !command.path.contains('/');
+            may_name_verb && verbs.any(|word| Meaning::of(word).is(Meaning::CHANGES))
+        };
         if meaning.is(Meaning::READS) {
             Self::Read
         } else if meaning.is(Meaning::WRITES)
             || alters()
+            || changes()
             || changes_database(command)
             || writes_files(command)
         {

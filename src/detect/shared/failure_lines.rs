@@ -116,7 +116,8 @@ pub(super) fn quoted<'a>(
     let line = timed_out.or(line).unwrap_or_default();
     // Keep only the last state of a progress bar, and drop the note that a harness adds to the line.
     let line = line.rsplit('\r').find(|state| !state.trim().is_empty()).unwrap_or(line);
-    let line = line.split("[Python Interpreter: ").next().unwrap_or(line);
+    let notes = ["[Python Interpreter: ", ": SECURITY NOTICE: "];
+    let line = notes.iter().fold(line, |line, note| line.split(note).next().unwrap_or(line));
     let untimed = TIME.length(line.as_bytes()).and_then(|length| line.get(length..)).unwrap_or(line);
     // `Validation failed for tool "edit":` goes on in the next line, `1 validation error for Order` in the next two.
     let mut next = all.iter().skip_while(|other| **other != line).skip(1).copied();

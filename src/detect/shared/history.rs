@@ -13,6 +13,8 @@ pub(crate) struct Past {
     pub(crate) turn: u64,
     /// The number of the attempt, counted from 0.
     pub(crate) number: u64,
+    /// The number of the user's messages before it.
+    pub(crate) requests: u64,
     pub(crate) key: Option<Digest>,
     /// `None` if the answer was not recorded. Such an outcome must never count as equal to another.
     pub(crate) outcome: Option<Digest>,
@@ -122,11 +124,11 @@ impl History {
     /// matter.
     const SUCCESSES: usize = 32;
 
-    /// Adds an attempt and returns it as it is remembered.
+    /// Adds an attempt and returns it as it is remembered. `requests` is the number of the user's messages so far.
     ///
     /// Two failures are the same if their programs and signatures are equal and, for calls that write and run no check,
     /// their files. A tool and a program of a command line are never equal.
-    pub(crate) fn add(&mut self, attempt: &Attempt) -> Past {
+    pub(crate) fn add(&mut self, attempt: &Attempt, requests: u64) -> Past {
         let call = &attempt.call.call;
         let checks = call.parts.iter().any(|part| part.check.is_some());
         let target = call.target.as_deref().filter(|_| call.does == Does::Write && !checks);
@@ -162,6 +164,7 @@ impl History {
             step: attempt.step,
             turn: attempt.turn,
             number,
+            requests,
             key: call.key,
             outcome: attempt.outcome,
             changes_before,

@@ -40,7 +40,7 @@ static VARYING: Pattern = Pattern::new(
 /// Numbers. Those that count tests or failures, and HTTP status codes, match with a group, so [`Pattern::mask`] keeps
 /// them.
 static NUMBERS: Pattern = Pattern::new(
-    r"(?i)(\d+(?:[.,]\d+)* (?:failed|passed|errors?|failures?|tests?|problems?)\b|\b(?:http|status|status code)[ :=]+[345]\d\d\b)|\d+(?:[.,]\d+)*",
+    r"(?i)(\d+(?:[.,]\d+)* (?:failed|passed|errors?|failures?|tests?|problems?)\b|\b(?:http|status|status code)[ :=]+[345]\d\d\b|\bfailed \([45]\d\d\))|\d+(?:[.,]\d+)*",
 );
 
 /// Maximum number of bytes compared at the beginning and at the end of an answer.

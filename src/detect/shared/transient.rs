@@ -59,6 +59,7 @@ impl Default for TransientRules {
                 "failed to connect",
                 "can't reach",
                 "overloaded",
+                "database is locked",
                 "setup refresh failed",
             ]),
         }
