@@ -4,6 +4,7 @@
 
 use super::gemini_contents::{Contents, usage};
 use super::prelude::*;
+use crate::read::call_outcome::has_failed;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[
@@ -29,6 +30,9 @@ const ROW: Mark = Is(Kind::String, &["app_name", "session_id", "event_data"]);
 pub(super) const EVALUATED: Mark = In("final_session_state", &Holds("events", &EVENT));
 const ID: Mark = HasOne(&["eval_id", "evalId"]);
 const CASE: Mark = All(&[ID, Has(&["conversation"])]);
+
+/// The outcome of a call whose answer was not recorded.
+const UNTOLD: Outcome = Outcome::unknown(UnknownReason::Unspecified, Provenance::None);
 
 /// Returns the value of a key that has two spellings; `None` if it is absent or null.
 fn either<'a>(members: &Members<'a>, names: [&str; 2]) -> Option<Raw<'a>> {
@@ -81,13 +85,13 @@ fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 /// Reads the result of a case: the recorded session, or else its invocations.
 fn result(case: &Members<'_>, domain: Option<Raw<'_>>, runs: &mut Runs<'_>) {
-    let status = either(case, ["final_eval_status", "finalEvalStatus"]).and_then(Raw::integer);
-    // 1 means passed, 2 failed, and 3 not evaluated.
-    let reward = match status {
-        Some(1) => Some(1.0),
-        Some(2) => Some(0.0),
-        _ => None,
-    };
+    // 3 means not evaluated.
+    let reward =
+        match either(case, ["final_eval_status", "finalEvalStatus"]).and_then(common::ident).as_deref() {
+            Some("1" | "passed") => Some(1.0),
+            Some("2" | "failed") => Some(0.0),
+            _ => None,
+        };
     let details = recorded::members(either(case, ["session_details", "sessionDetails"]));
     if let Some(events) = details.get("events").and_then(Raw::items) {
         return session(&details, events, reward, runs);
@@ -141,7 +145,9 @@ fn conversation(
     reward: Option<f64>,
     runs: &mut Runs<'_>,
 ) {
-    let mut contents = Contents::of_agent("adk");
+    let is_trpc = invocations.iter().filter_map(|invocation| invocation.member("userContent"));
+    let is_trpc = is_trpc.map(|said| said.member("content")).any(|text| text.is_some());
+    let mut contents = Contents::of_agent(if is_trpc { "trpc-agent-go" } else { "adk" });
     let id = either(case, ["eval_id", "evalId"]).and_then(common::name).map(Cow::into_owned);
     let domain = domain.and_then(common::name).map(|name| name.as_ref().into());
     (contents.run.metadata.id, contents.run.metadata.task) = (id.clone(), id);
@@ -164,14 +170,25 @@ fn conversation(
             }
         }
         contents.run.turn(None);
+        // tRPC-Agent keeps each call with its result.
+        for tool in invocation.objects("tools") {
+            let call = contents.run.call(tool.name("id"), tool.name("name"), tool.get("arguments"));
+            match tool.present("result") {
+                Some(result) => {
+                    let text = words::result(result);
+                    let has_failed = has_failed(&Members::from(result))
+                        || text.as_ref().is_some_and(|text| text.text().starts_with("Error: "));
+                    contents.run.answer_call(call, text, Outcome::by_text(has_failed));
+                }
+                None => contents.run.answer_in_part(call, UNTOLD),
+            }
+        }
         let responses = items(either(&between, ["tool_responses", "toolResponses"]));
         for call in items(either(&between, ["tool_uses", "toolUses"])) {
             let call = contents.call(&Members::from(call));
             // Older sets hold only the calls, so their outcome is unknown.
             if responses.is_empty() {
-                contents
-                    .run
-                    .answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
+                contents.run.answer_in_part(call, UNTOLD);
             }
         }
         for response in responses {

@@ -44,7 +44,10 @@ impl<'a> Event<'a> {
                 by_place = Some(What::Result);
                 key
             } else if let Some(key) =
-                known(&INNER).filter(|key| !ANSWERS.contains(key) || !is_named_call(last))
+                // Answers of API-Bank repeat the call.
+                known(&INNER).filter(|key| {
+                    !ANSWERS.contains(key) || last.has("api_name") || !is_named_call(last)
+                })
             {
                 key
             } else {

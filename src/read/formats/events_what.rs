@@ -17,10 +17,11 @@ pub(super) const RESULT_KEYS: [&str; 4] =
 pub(super) const LISTS_OF_CALLS: [&str; 4] = ["tool_calls", "toolCalls", "tool_uses", "tools_called"];
 /// Keys of lists of results in a message.
 pub(super) const LISTS_OF_RESULTS: [&str; 2] = ["tool_results", "tool_returns"];
-pub(super) const NAMES: [&str; 6] = ["name", "tool_name", "toolName", "tool", "function", "tool_type"];
+pub(super) const NAMES: [&str; 7] =
+    ["name", "tool_name", "toolName", "tool", "function", "tool_type", "api_name"];
 pub(super) const NAMES_OF_STEPS: [&str; 7] =
     ["tool", "tool_name", "toolName", "action_type", "action_taken", "action", "name"];
-pub(super) const ARGUMENTS: [&str; 16] = [
+pub(super) const ARGUMENTS: [&str; 17] = [
     "arguments",
     "args",
     "input",
@@ -37,6 +38,7 @@ pub(super) const ARGUMENTS: [&str; 16] = [
     "parsed_arguments",
     "input_data",
     "input_preview",
+    "param_dict",
 ];
 pub(super) const OUTPUTS: [&str; 17] = [
     "output",
@@ -74,9 +76,9 @@ pub(super) const OUTPUTS_OF_STEPS: [&str; 13] = [
     "output_data",
     "output_preview",
 ];
-pub(super) const ERRORS: [&str; 3] = ["error", "error_message", "error_type"];
+pub(super) const ERRORS: [&str; 4] = ["error", "error_message", "error_type", "exception"];
 /// Keys of an answer that is in the object of its call.
-pub(super) const ANSWERS: [&str; 13] = [
+pub(super) const ANSWERS: [&str; 14] = [
     "output",
     "result",
     "response",
@@ -90,6 +92,7 @@ pub(super) const ANSWERS: [&str; 13] = [
     "output_preview",
     "error",
     "error_message",
+    "exception",
 ];
 /// A call with a summary of its answer.
 pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
@@ -231,9 +234,13 @@ impl What {
             | "after_agent_response" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
             "agent_start" | "run_start" | "task_start" => Self::Start,
-            "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {
-                Self::Tool
-            }
+            "tool"
+            | "api"
+            | "function"
+            | "mcp_tool"
+            | "after_tool"
+            | "post_tool_use"
+            | "post_tool_use_failure" => Self::Tool,
             "tool_call"
             | "tool_use"
             | "function_call"

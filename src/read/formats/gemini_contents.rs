@@ -112,8 +112,10 @@ impl<'a> Contents<'a> {
         self.run.turn(time);
         self.run.spent(tokens);
         let texts = parts.iter().filter(|part| part.member("thought").and_then(Raw::boolean) != Some(true));
+        // tRPC-Agent writes the text of a content without parts.
         let texts =
-            texts.filter_map(|part| part.member("text")?.string().map(TextCow::from)).collect::<Vec<_>>();
+            texts.filter_map(|part| part.member("text")).chain(content.and_then(|it| it.member("content")));
+        let texts = texts.filter_map(|text| text.string().map(TextCow::from)).collect::<Vec<_>>();
         let opens = matches!(&*texts, [text] if opens(actor, text.text()));
         self.run.say(if opens { Actor::Environment } else { actor }, wire::joined(texts));
         for part in parts {

@@ -57,11 +57,12 @@ impl<'a> Body<'a> {
     /// Returns the body of a request or response: the value itself, or its `body`, `json` or `body_raw`.
     fn of(value: Raw<'a>) -> Self {
         let value = ["body", "json", "body_raw"].iter().find_map(|key| value.member(key)).unwrap_or(value);
-        let text = value.string();
-        if let Some(message) = text.as_deref().and_then(llm_stream::response) {
+        // llama-stack records the class of an object next to its members.
+        let value = value.member("__data__").unwrap_or(value);
+        if let Some(message) = llm_stream::response(value) {
             return Self::Text(message);
         }
-        match text {
+        match value.string() {
             Some(text) if Json::new(text.as_bytes()).check().is_ok() => Self::Text(text.into_owned()),
             _ => Self::Object(value),
         }
@@ -245,6 +246,8 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
     let Some((messages, form)) = last.request.messages() else { return Ok(()) };
     let response = last.spoken();
     let failure = last.failure().filter(|_| response.is_empty());
+    let is_lost = response.is_empty() && last.response.is_some() && failure.is_none();
+    runs.pass_over("last responses without a message", u64::from(is_lost));
     let metadata = Metadata {
         id: last.id.as_deref().map(str::to_owned),
         model: last.model().map(|model| model.as_ref().into()),
@@ -269,8 +272,6 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
         run.give(runs);
         return Ok(());
     }
-    let is_lost = response.is_empty() && last.response.is_some() && failure.is_none();
-    runs.pass_over("last responses without a message", u64::from(is_lost));
     let mut known = if last.is_whole { first.length } else { one.known };
     let (examples, said) = messages.split_at_checked(known).unwrap_or((&messages, &[]));
     let examples = if last.is_whole { examples } else { &[] };

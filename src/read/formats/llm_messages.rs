@@ -67,7 +67,8 @@ pub(super) fn spoken(response: Raw<'_>) -> Vec<Raw<'_>> {
         .and_then(|choices| choices.first()?.member("message"));
     // Bedrock's Converse has an output with one message.
     let inner = || response.member("output")?.member("message");
-    if let Some(message) = choice.or_else(|| response.member("message")).or_else(inner) {
+    let candidate = || response.member("candidates")?.items()?.first()?.member("content");
+    if let Some(message) = choice.or_else(|| response.member("message")).or_else(inner).or_else(candidate) {
         return vec![message];
     }
     if let Some(items) = response.member("output").and_then(Raw::items) {

@@ -4,20 +4,41 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// Returns the response in a stream of events, as JSON. `None` if the text is not such a stream.
-pub(super) fn response(text: &str) -> Option<String> {
-    let is_stream = ["event:", "data:"].iter().any(|start| text.trim_start().starts_with(start));
+use super::prelude::*;
+
+/// Returns the response in a stream of events, as JSON: a text, a list of its lines, or a list of events. `None` if
+/// the value is not such a stream.
+pub(super) fn response(value: Raw<'_>) -> Option<String> {
+    let value = value.member("sse_lines").unwrap_or(value);
     let mut response = Response::default();
-    for data in text.lines().filter(|_| is_stream).filter_map(|line| line.strip_prefix("data:")) {
-        let Ok(event) = serde_json::from_str(data) else { continue };
+    for event in events(value) {
         match at(&event, "/type").as_str() {
             // The last event of OpenAI's Responses API contains the whole response.
             Some("response.completed") => return Some(at(&event, "/response").to_string()),
             Some(_) => response.add(&event),
+            None if event.get("candidates").is_some() => response.add_contents(&event),
             None => response.add_chunk(&event),
         }
     }
     response.message()
+}
+
+fn events(value: Raw<'_>) -> Vec<Value> {
+    let event = |line: &str| serde_json::from_str(line.strip_prefix("data:")?).ok();
+    if let Some(items) = value.items() {
+        let event = |item: Raw<'_>| match item.string() {
+            Some(line) => event(&line),
+            None => serde_json::from_str(&item.member("__data__").unwrap_or(item).spelling()).ok(),
+        };
+        return items.into_iter().filter_map(event).collect();
+    }
+    let text = value.string().unwrap_or_default();
+    let is_stream = ["event:", "data:"].iter().any(|start| text.trim_start().starts_with(start));
+    if is_stream {
+        return text.lines().filter_map(event).collect();
+    }
+    // Gemini streams a list unless events are asked for.
+    serde_json::from_str(&text).unwrap_or_default()
 }
 
 fn at<'v>(event: &'v Value, path: &str) -> &'v Value {
@@ -33,6 +54,9 @@ struct Response {
     text: String,
     /// The id, name and arguments of calls, by index.
     calls: BTreeMap<u64, [String; 3]>,
+    /// The parts of a response of the Gemini API, and why it ended.
+    parts: Vec<Value>,
+    finish: Value,
     model: Value,
     usage: Map<String, Value>,
 }
@@ -68,6 +92,21 @@ impl Response {
         }
     }
 
+    /// Adds a chunk of the Gemini API. Chunks of a text are joined.
+    fn add_contents(&mut self, chunk: &Value) {
+        self.model = at(chunk, "/modelVersion").clone();
+        self.add_usage(at(chunk, "/usageMetadata"));
+        self.finish = at(chunk, "/candidates/0/finishReason").clone();
+        for part in at(chunk, "/candidates/0/content/parts").as_array().into_iter().flatten() {
+            let is_same = |last: &&mut Value| last.get("thought") == part.get("thought");
+            let last = self.parts.last_mut().filter(is_same).and_then(|last| last.get_mut("text"));
+            match (last, part.get("text")) {
+                (Some(Value::String(text)), Some(more)) => append(text, more),
+                _ => self.parts.push(part.clone()),
+            }
+        }
+    }
+
     /// Replaces earlier counts with those of an event, except null ones.
     fn add_usage(&mut self, usage: &Value) {
         let counts = usage.as_object().into_iter().flatten().filter(|(_, count)| !count.is_null());
@@ -79,8 +118,15 @@ impl Response {
         call.iter_mut().zip(parts).for_each(|(text, part)| append(text, part));
     }
 
-    /// Returns the message in the form of OpenAI's Chat Completions API; `None` if it is empty.
+    /// Returns the message in the form of the Gemini API or OpenAI's Chat Completions API; `None` if it is empty.
     fn message(self) -> Option<String> {
+        if !self.parts.is_empty() {
+            let candidate =
+                json!({"content": {"role": "model", "parts": self.parts}, "finishReason": self.finish});
+            let response = json!({"candidates": [candidate], "modelVersion": self.model,
+                "usageMetadata": self.usage});
+            return Some(response.to_string());
+        }
         if self.text.is_empty() && self.calls.is_empty() {
             return None;
         }

@@ -148,7 +148,7 @@ super::format::formats! {
     Junie => junie, "junie", "Junie sessions (events.jsonl)";
     Muse => muse, "muse", "Muse Code sessions";
     GeminiStream => gemini_stream, "gemini-stream", "output of `gemini --output-format stream-json`";
-    Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit";
+    Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit, and evaluations of tRPC-Agent";
     GeminiContents => gemini_contents, "gemini-contents",
         "contents of the Gemini API: a list, lines, or under `contents`, `history` or `clientHistory`";
     MiniSweAgent1 => mini_swe_agent, "mini-swe-agent-1", "mini-swe-agent trajectories, version 1";

@@ -7,6 +7,7 @@ use super::model::{Attr, Code, Collection, Key, LogRecord, Span, SpanEvent, Valu
 use super::wire::{self, ident};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::members::Members;
+use crate::read::wire::member;
 
 /// Reads the objects of a list, which may be null. An object of the wrong shape is skipped and reported.
 pub(super) fn objects<'a>(
@@ -91,6 +92,10 @@ impl<'a> Row<'a> {
             }
             b"parentSpanId" | b"parent_span_id" | b"parentSpanID" | b"parent_id" | b"parentId" => {
                 span.parent = ident(value)?.or(span.parent.take());
+            }
+            b"parent" if value.kind()? == Kind::Object => {
+                let parent = &mut span.parent;
+                member(value, b"span_id", |value| ident(value).map(|id| *parent = id))?;
             }
             b"context" | b"spanContext" | b"span_context" if value.kind()? == Kind::Object => {
                 value.object(|key, value| match key {

@@ -118,7 +118,11 @@ fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
     };
     let is_whole = members.has("attributes") && members.has("start_time") || has_known();
     let is_id = |raw: Option<Raw<'_>>| {
-        raw.and_then(Raw::string).is_some_and(|text| (is_whole || text.len() >= 8) && id(text).is_some())
+        raw.is_some_and(|raw| match raw.kind() {
+            // any-agent writes ids as numbers.
+            Kind::Number => is_whole,
+            _ => raw.string().is_some_and(|text| (is_whole || text.len() >= 8) && id(text).is_some()),
+        })
     };
     let inner = members.first(&["context", "spanContext", "span_context"]);
     let has_id = |names: [(&str, &str); 2]| {

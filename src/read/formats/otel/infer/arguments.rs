@@ -20,6 +20,7 @@ use crate::trace::Content;
 /// Attributes with arguments, most reliable first.
 const ARGUMENTS: &[Attr] = &[
     Attr::ToolCallArguments,
+    Attr::AnyAgentArguments,
     Attr::ToolArguments,
     Attr::AdkArguments,
     Attr::InputValue,

@@ -146,8 +146,10 @@ impl<'t> Walk<'t> {
             | "function_call_output"
             | "custom_tool_call_output" => return self.reply(members),
             // Calls of the AI SDK may have no type.
-            "" if members.has("toolCallId") && members.has("toolName") => return self.call(members, None),
-            "" if ["call_id", "name", "arguments"].iter().all(|key| members.has(key)) => {
+            "" if [&["toolCallId", "toolName"][..], &["call_id", "name", "arguments"], &["tool.name"]]
+                .iter()
+                .any(|keys| keys.iter().all(|key| members.has(key))) =>
+            {
                 return self.call(members, None);
             }
             "reasoning" | "thinking" => return,
@@ -223,8 +225,8 @@ impl<'t> Walk<'t> {
             function = std::mem::take(found);
             members = &mut function;
         }
-        let Some(name) = name_of(members, &["name", "tool_name", "toolName"]) else { return };
-        let mut arguments = ["arguments", "args", "input", "tool_kwargs", "kwargs"].iter();
+        let Some(name) = name_of(members, &["name", "tool_name", "toolName", "tool.name"]) else { return };
+        let mut arguments = ["arguments", "args", "input", "tool_kwargs", "kwargs", "tool.args"].iter();
         let arguments = match arguments.find_map(|key| members.remove(key)) {
             None => self.bare_arguments.clone(),
             Some(value) => arguments_of(value),

@@ -56,11 +56,16 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
             _ => Kind::Chain,
         };
     }
-    if let Some(operation) = attributes.name(Attr::AiOperation) {
+    // Wrappers of the AI SDK may leave out the id of the operation. A function may follow its name.
+    let named =
+        || attributes.name(Attr::OperationName)?.split(' ').next().filter(|name| name.starts_with("ai."));
+    if let Some(operation) = attributes.name(Attr::AiOperation).or_else(named) {
         return of_ai_operation(operation);
     }
     // Some tracers record no kind, only the name of the tool.
-    if tool.is_some() || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some() {
+    if tool.or_else(|| attributes.name(Attr::AiToolName)).is_some()
+        || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some()
+    {
         return Kind::Tool;
     }
     let mut completion = attributes.spread(COMPLETION);

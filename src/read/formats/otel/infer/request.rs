@@ -139,13 +139,19 @@ fn usage(attributes: &Attributes<'_>) -> Usage {
 fn output<'s>(span: &'s Span<'_>, at: At, records: &Records<'s>) -> Option<Vec<Block<'s>>> {
     let attributes = &span.attributes;
     let attribute = |name| Some(blocks(attributes.get(name)?.to_data(), Role::Agent));
-    let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 7] = [
+    let sources: [&dyn Fn() -> Option<Vec<Block<'s>>>; 8] = [
         &|| attribute(Attr::GenAiOutput),
         &|| spread(attributes, OUTPUT_MESSAGES),
         &|| events::said(records, at, span, Direction::Output),
         &|| spread(attributes, COMPLETION),
         &|| attribute(Attr::AdkResponse),
         &|| ai_output(attributes),
+        // The output of any-agent is a list of calls, or any other text.
+        &|| {
+            let calls = attribute(Attr::AnyAgentOutput)?;
+            let text = || Some(Block::Text(Role::Agent, attributes.name(Attr::AnyAgentOutput)?.into()));
+            Some(if calls.is_empty() { text().into_iter().collect() } else { calls })
+        },
         // Messages of other roles make it a history, not an output.
         &|| {
             let output = attribute(Attr::OutputValue)?;

@@ -16,6 +16,7 @@ use crate::trace::{Content, Text, TextCow, canonical_value};
 /// Attributes with results, most reliable first.
 const RESULTS: &[Attr] = &[
     Attr::ToolCallResult,
+    Attr::AnyAgentOutput,
     Attr::ToolResponse,
     Attr::AdkResult,
     Attr::OutputValue,

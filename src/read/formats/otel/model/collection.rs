@@ -59,6 +59,9 @@ impl<'a> Collection<'a> {
     /// Adds a log record. Records may come in any order. One without a trace id, or one that is not an event of a
     /// conversation, is skipped and reported.
     pub(crate) fn push_log(&mut self, mut log: LogRecord<'a>) {
+        if log.body.as_str().is_some_and(|body| body.starts_with("claude_code.")) {
+            return self.pass_over("log records of Claude Code, whose sessions say more");
+        }
         if log.trace_id.is_empty() {
             return self.pass_over("log records without a trace id");
         }

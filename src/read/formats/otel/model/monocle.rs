@@ -1,6 +1,9 @@
 //! Spans of Monocle, whose inputs and outputs are events: they get the attributes of `OpenInference`.
 
+use serde_json::json;
+
 use super::attributes::Value;
+use super::data::Data;
 use super::names::{Attr, Key};
 use super::span::Span;
 
@@ -15,19 +18,37 @@ pub(super) fn rewrite(span: &mut Span<'_>) {
     let (attributes, own) = (&span.attributes, Attr::OpenInferenceKind);
     let name = if kind == "TOOL" { Attr::ToolName } else { Attr::OpenInferenceAgent };
     let mut known = vec![(own, Some(Value::text(kind))), (name, attributes.get(Attr::MonocleName).cloned())];
-    // What a model reads and writes is a dictionary of Python. The spans of the agent and of its tools say the same.
-    if kind != "LLM" {
-        for event in &span.events {
-            known.push(match &*event.name {
-                "data.input" => (Attr::InputValue, event.attributes.get(Attr::MonocleInput).cloned()),
-                "data.output" => (Attr::OutputValue, event.attributes.get(Attr::MonocleOutput).cloned()),
-                _ => continue,
-            });
-        }
+    let (input, output, read): (_, _, fn(&Value<'_>) -> Value<'static>) = if kind == "LLM" {
+        (Attr::GenAiInput, Attr::GenAiOutput, messages)
+    } else {
+        (Attr::InputValue, Attr::OutputValue, |value| value.clone().into_owned())
+    };
+    for event in &span.events {
+        let (to, from) = match &*event.name {
+            "data.input" => (input, Attr::MonocleInput),
+            "data.output" => (output, Attr::MonocleOutput),
+            _ => continue,
+        };
+        known.push((to, event.attributes.get(from).map(read)));
     }
     for (key, value) in known {
         if let Some(value) = value {
             span.attributes.push(Key::Known(key), value);
         }
     }
+}
+
+/// Returns the messages that a model reads or writes, without its calls, which have spans of their own. The only key of
+/// a message is its role.
+fn messages(value: &Value<'_>) -> Value<'static> {
+    let items = match value.to_data() {
+        Data::List(items) => items,
+        message => vec![message],
+    };
+    let message = |item: Data<'_>| {
+        let (role, text) = item.parsed().into_object().filter(|only| only.len() == 1)?.into_iter().next()?;
+        Some(json!({"role": role, "content": text.as_text()?}))
+    };
+    let messages: Vec<_> = items.into_iter().filter_map(message).collect();
+    if messages.is_empty() { Value::NULL } else { Value::text(json!(messages).to_string()) }
 }
