@@ -80,7 +80,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             Some("span.model_request_end") => run.spent(event.usage("model_usage")),
             Some("session.error") => run.say(Actor::Environment, event.result("error")),
             Some("span.outcome_evaluation_end") => {
-                run.reward = event.name("result").as_deref().and_then(graded)
+                run.reward = event.name("result").as_deref().and_then(graded);
             }
             Some("session.status_idle") => {
                 let reason = event.object("stop_reason").name("type");
