@@ -6,6 +6,7 @@ use memchr::memmem::Finder;
 
 use super::common;
 use super::members::Members;
+use super::words;
 use crate::json::{Json, Kind, Number, Raw};
 use crate::trace::{Answer, Content, Provenance, Status, Text, TextCow, UnknownReason};
 
@@ -22,6 +23,8 @@ impl Outcome {
 
     /// The outcome of a call that was refused, according to a flag.
     pub(super) const REFUSED: Self = Self::unknown(UnknownReason::Refused, Provenance::Flag);
+
+    pub(super) const RUNNING: Self = Self::unknown(UnknownReason::Running, Provenance::Flag);
 
     pub(super) const fn ok(provenance: Provenance) -> Self {
         Self { status: Status::Ok, provenance, reason: None }
@@ -42,11 +45,7 @@ impl Outcome {
 
     /// Returns the outcome of a span. One that has neither failed nor ended is still running.
     pub(super) const fn of_span(failed: bool, is_over: bool) -> Self {
-        if failed || is_over {
-            Self::flag(failed)
-        } else {
-            Self::unknown(UnknownReason::Running, Provenance::Flag)
-        }
+        if failed || is_over { Self::flag(failed) } else { Self::RUNNING }
     }
 
     /// Returns the outcome that an exit code records. `failed` is true for any code but 0.
@@ -70,7 +69,7 @@ impl Outcome {
             "success" | "Success" | "completed" | "done" => Self::flag(false),
             "error" | "Error" | "errored" | "failed" => Self::flag(true),
             "cancelled" | "canceled" | "declined" | "denied" => Self::REFUSED,
-            "running" | "in_progress" => Self::unknown(UnknownReason::Running, Provenance::Flag),
+            "running" | "in_progress" => Self::RUNNING,
             _ => return None,
         })
     }
@@ -85,10 +84,13 @@ impl Outcome {
     }
 }
 
-/// Prefixes of the answers to calls that the user refused.
-const REFUSED: [&str; 2] = [
+/// Prefixes of the answers to calls that the user or a guard of nanobot refused.
+const REFUSED: [&str; 5] = [
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
+    "The user denied this operation",
+    "Command blocked by safety guard (",
+    "Error: Command blocked by safety guard (",
 ];
 
 /// Beginnings and later parts of the answers to calls that lacked a permission.
@@ -129,6 +131,21 @@ pub(super) fn in_background(text: Text<'_>) -> Option<Outcome> {
     let starts = ["Command running in background with ID: ", "Command is still running in "];
     let is_running = starts.iter().any(|start| text.starts_with(start));
     is_running.then_some(Outcome::unknown(UnknownReason::Running, Provenance::Text))
+}
+
+/// Returns the outcome in the last line of a command's answer: its exit code, also as Go prints it, or that the command
+/// still runs. Lines about its time may follow.
+pub(super) fn in_last_line(text: &str) -> Option<Outcome> {
+    let of_time = ["Elapsed: ", "Wait target not observed: ", "Wait timed out after "];
+    let is_of_time = |line: &&str| of_time.iter().any(|start| line.starts_with(start));
+    let last = text.trim_end().rsplit('\n').find(|line| !is_of_time(line))?;
+    if last.starts_with("Process running. session_id: ") {
+        return Some(Outcome::unknown(UnknownReason::Running, Provenance::Text));
+    }
+    let code =
+        || ["Exit code: ", "Exit code: exit status "].iter().find_map(|start| words::exit_line(last, start));
+    let failed = if last.starts_with("Exit code: signal: ") { Some(true) } else { code() };
+    failed.map(Outcome::exit_code)
 }
 
 /// Returns true if the text is a failed result as Python prints it: a message of LangChain, or a result of MCP.

@@ -7,15 +7,13 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::call_outcome::{Outcome, broken_off, in_background, never_ran, states_error};
+use super::call_outcome::{Outcome, broken_off, in_background, in_last_line, never_ran, states_error};
 use super::common;
 use super::formats::{cline_ui, mini_swe_agent, swe_agent};
 use super::text_grammars::{self, Result, Written, results};
 use super::words;
 use super::written_results::{self, Unwrapped};
-use crate::trace::{
-    Actor, Answer, Assembler, Call, CallNumber, Content, Entry, Provenance, Text, TextCow, UnknownReason,
-};
+use crate::trace::{Actor, Answer, Assembler, Call, CallNumber, Content, Entry, Provenance, Text, TextCow};
 
 struct Grammar {
     /// Substrings of a text with a call, and of a prompt that defines the grammar. One of them is enough.
@@ -257,7 +255,7 @@ pub(super) fn answer_of<'a>(text: &str) -> Answer<'a> {
 
 /// Returns the answer in a harness message, with the outcome that it records or reports.
 pub(super) fn answer_in(text: TextCow<'_>) -> Answer<'_> {
-    let Unwrapped { outcome, text, may_report } = written_results::unwrapped(unmarked(text));
+    let Unwrapped { outcome, text, may_report } = written_results::unwrapped(unmarked(text), false);
     let by_text = || if may_report { self::outcome(&text.text().to_str()) } else { Outcome::UNMARKED };
     let outcome = outcome.unwrap_or_else(by_text);
     outcome.answer(Content::Present(text))
@@ -318,11 +316,8 @@ fn outcome(text: &str) -> Outcome {
     let start = text.trim_start();
     let early =
         never_ran(start.into()).or_else(|| broken_off(text.into())).or_else(|| in_background(start.into()));
-    if let Some(outcome) = early {
+    if let Some(outcome) = early.or_else(|| in_last_line(text)) {
         return outcome;
-    }
-    if start.starts_with("The user denied this operation") {
-        return Outcome::unknown(UnknownReason::Refused, Provenance::Text);
     }
     if let by_mini @ Outcome { provenance: Provenance::ExitCode | Provenance::Text, .. } =
         mini_swe_agent::outcome(start.into())

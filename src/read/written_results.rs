@@ -24,10 +24,10 @@ pub(super) struct Unwrapped<'a> {
 
 /// Removes the objects around the text of a result: a block `{"type": "text", "text": …}`, a list of such blocks,
 /// `{"content": […], "isError": …}`, or `{"tool_call_id": …, "name": …, "content": …}`, as Hermes writes them. A text
-/// inside may be such a result again.
-pub(super) fn unwrapped(mut words: TextCow<'_>) -> Unwrapped<'_> {
+/// inside may be such a result again. If the text `is_of_tool`, its first object is the tool's own account of the call.
+pub(super) fn unwrapped(mut words: TextCow<'_>, mut is_of_tool: bool) -> Unwrapped<'_> {
     let mut outcome = is_printed_error(words.text()).then_some(Outcome::flag(true));
-    let (mut is_marked_ok, mut may_report, mut is_of_tool) = (false, true, false);
+    let (mut is_marked_ok, mut may_report) = (false, true);
     for depth in 0..=MOST_NESTED {
         if !words.text().starts_with("{") && !words.text().starts_with("[") {
             break;

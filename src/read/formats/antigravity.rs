@@ -25,7 +25,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         read_step(&step, &mut run, &mut open, &mut tasks);
     }
     for (call, observation) in tasks.into_values() {
-        run.answer_call(call, observation, RUNNING);
+        run.answer_call(call, observation, Outcome::RUNNING);
     }
     run.give(runs);
 }
@@ -49,8 +49,6 @@ type Open<'a> = (CallNumber, Cow<'a, str>);
 
 /// Calls that run in the background, with their first answers, by the id of their task.
 type Tasks<'a> = TextMap<String, (CallNumber, Option<TextCow<'a>>)>;
-
-const RUNNING: Outcome = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
 
 fn read_step<'a>(
     step: &Members<'a>,
@@ -115,7 +113,7 @@ fn read_step<'a>(
                 _ if error.is_some() => Outcome::flag(true),
                 Some("ERROR") if observation.as_ref().is_some_and(is_refused) => Outcome::REFUSED,
                 Some("ERROR") => Outcome::flag(true),
-                Some("RUNNING") => RUNNING,
+                Some("RUNNING") => Outcome::RUNNING,
                 _ if observation.as_ref().is_some_and(failed) => Outcome::exit_code(true),
                 None => Outcome::UNMARKED,
                 Some(_) => Outcome::flag(false),
@@ -123,7 +121,7 @@ fn read_step<'a>(
             let own = open.iter().position(|(_, tool)| type_of(tool, kind) == Some(kind));
             let place = own.or_else(|| open.iter().position(|(_, tool)| type_of(tool, kind).is_none()));
             let call = place.map(|place| open.remove(place).0);
-            let task = observation.as_ref().filter(|_| outcome == RUNNING);
+            let task = observation.as_ref().filter(|_| outcome == Outcome::RUNNING);
             let task = task.and_then(|text| word_after(text, "background task with task id: ", "\n"));
             match call.zip(task) {
                 // Other calls may report on a task that is waited for.

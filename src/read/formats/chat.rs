@@ -222,21 +222,20 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
                 Source::Slice(items)
             };
             let header = document.items().first().filter(|_| items.len() < document.items().len());
-            let conversation = match converse(&source, found, None) {
+            let around = header.map(|header| Members::from(*header)).unwrap_or_default();
+            let conversation = match converse(&source, found, &around) {
                 // If both readings fail, the error is the one from reading messages.
-                Err(_) if found == Form::Items => converse(&source, Form::Messages, None)?,
+                Err(_) if found == Form::Items => converse(&source, Form::Messages, &around)?,
                 read => read?,
             };
             runs.pass_over("lines before the messages", header.iter().len() as u64);
-            let around = header.map(|header| Members::from(*header)).unwrap_or_default();
             give(conversation, &around, runs);
         }
         Document::Object(members) => {
             let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {
                 return Ok(());
             };
-            let usage = members.usage("usage");
-            let conversation = converse(&source, form, usage)?;
+            let conversation = converse(&source, form, members)?;
             runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
             give(conversation, members, runs);
         }
@@ -255,15 +254,17 @@ pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
     RunSummary::new(metadata(members), reward(members)).unwrap_or_default()
 }
 
-/// Reads all elements in the form `found`. If one of them does not fit, all are read again in the other form.
-fn converse<'a>(source: &Source<'_, 'a>, found: Form, usage: Option<Usage>) -> Read<Conversation<'a>> {
+/// Reads all elements in the form `found`. If one of them does not fit, all are read again in the other form. `around`
+/// is the object that encloses the elements, or the line before them.
+fn converse<'a>(source: &Source<'_, 'a>, found: Form, around: &Members<'_>) -> Read<Conversation<'a>> {
     let mut form = found;
     loop {
         let mut conversation = Conversation::new(form, Metadata::default());
+        conversation.is_of_hermes = around.name("role").as_deref() == Some("session_meta");
         let (mut in_output, mut unfit) = (false, None);
         let _ = source.walk(|json, is_output| {
             if is_output && !std::mem::replace(&mut in_output, true) {
-                conversation.of_one_response(usage);
+                conversation.of_one_response(around.usage("usage"));
             }
             let start = json.offset();
             if conversation.element(json)? {

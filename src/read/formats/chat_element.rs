@@ -224,20 +224,14 @@ impl<'a> Element<'a> {
     /// Returns the outcome that the text and flags of a result show, if any. Callers must try this before the
     /// text rules of Codex.
     pub(super) fn outcome(&self, text: Text<'_>) -> Option<Outcome> {
-        if let Some(outcome) = never_ran(text).or_else(|| broken_off(text)) {
-            return Some(outcome);
-        }
-        if text.starts_with("aborted by user") {
-            return Some(Outcome::unknown(UnknownReason::Interrupted, Provenance::Text));
-        }
-        if let Some(outcome) = self.flag() {
-            return Some(outcome);
-        }
-        if let Some(outcome) = in_background(text) {
-            return Some(outcome);
-        }
-        if text.starts_with("<tool_use_error>") {
-            return Some(Outcome::error(Provenance::Text));
+        let starts = |start, outcome| text.starts_with(start).then_some(outcome);
+        let stopped = Outcome::unknown(UnknownReason::Interrupted, Provenance::Text);
+        let early =
+            never_ran(text).or_else(|| broken_off(text)).or_else(|| starts("aborted by user", stopped));
+        let marked = early.or_else(|| self.flag()).or_else(|| in_background(text));
+        let marked = marked.or_else(|| starts("<tool_use_error>", Outcome::error(Provenance::Text)));
+        if marked.is_some() {
+            return marked;
         }
         // OpenHands appends the exit code of a command.
         let tail = text.tail(300);

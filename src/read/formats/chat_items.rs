@@ -119,7 +119,7 @@ pub(super) fn answer<'a>(output: Option<Raw<'a>>, stated: Option<Outcome>, neste
         return stated.unwrap_or(Outcome::UNMARKED).answer(Content::Absent);
     };
     let (inner, text) = if nested {
-        let result = written_results::unwrapped(text);
+        let result = written_results::unwrapped(text, false);
         (result.outcome, result.text)
     } else {
         (None, text)

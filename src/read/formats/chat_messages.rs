@@ -9,6 +9,7 @@ use super::chat_element::Element;
 use super::codex_text;
 use super::prelude::*;
 use crate::read::answers_without_id::InOrder;
+use crate::read::call_outcome::in_last_line;
 use crate::read::text_calls;
 use crate::read::written_results::{self, Unwrapped};
 use crate::trace::Entry;
@@ -39,6 +40,8 @@ pub(super) struct Conversation<'a> {
     /// The chats of sub-agents, by name.
     sub_agents: Vec<(String, Self)>,
     has_blocks: bool,
+    /// True for a session of Hermes, whose tools say in an object whether they failed.
+    pub(super) is_of_hermes: bool,
     exit_status: Option<Cow<'a, str>>,
     /// The results in the entries of calls. They count for calls that no message answers.
     own_answers: Vec<(CallNumber, Answer<'a>)>,
@@ -183,7 +186,7 @@ impl<'a> Conversation<'a> {
             if results.len() == open.len() {
                 self.end_turn();
                 for (call, result) in open.into_iter().zip(results) {
-                    let answer = Element::default().answer(words::result(result));
+                    let answer = Element::default().answer(words::result(result), false);
                     self.assembler.answer_call(call, answer);
                 }
                 return Ok(());
@@ -268,7 +271,7 @@ impl<'a> Conversation<'a> {
             let number = self.call(Call { turn, ..call }, None);
             let mut result = Element::default();
             if answered.is_some_and(|answered| result.read(&mut answered.json()).is_ok()) {
-                self.own_answers.push((number, result.answer(None)));
+                self.own_answers.push((number, result.answer(None, false)));
             }
         }
         if let Some(function) = element.function_call.filter(|function| function.kind() == Kind::Object) {
@@ -313,7 +316,7 @@ impl<'a> Conversation<'a> {
             }
             (_, Some(_)) => {}
         }
-        let answer = element.answer(content.and_then(Body::into_result));
+        let answer = element.answer(content.and_then(Body::into_result), self.is_of_hermes);
         let id = if by_name { None } else { element.answers.take() };
         self.answer(turn, id, element.name.as_ref(), answer);
     }
@@ -335,32 +338,30 @@ impl<'a> Conversation<'a> {
 
 impl<'a> Element<'a> {
     /// Returns the answer of a result. `content` is its text, if it has one besides its output.
-    fn answer(&self, content: Option<TextCow<'a>>) -> Answer<'a> {
+    fn answer(&self, content: Option<TextCow<'a>>, is_of_hermes: bool) -> Answer<'a> {
         let output =
             self.part("output").or_else(|| self.part("error").filter(|error| error.boolean().is_none()));
         let text = content.filter(|text| output.is_none() || !wire::is_blank(text.text()));
         let Some(text) = text.or_else(|| output.and_then(words::result)) else {
             return self.flag().unwrap_or(Outcome::UNMARKED).answer(Content::Absent);
         };
-        let Unwrapped { outcome: written, text, may_report } = written_results::unwrapped(text);
+        let Unwrapped { outcome: written, text, may_report } = written_results::unwrapped(text, is_of_hermes);
         let marked = self.outcome(text.text()).or(written);
         let (codex, observation) = codex_text::split(text_calls::unmarked(text));
         let text = observation.text();
         let outcome = marked.or(codex).unwrap_or_else(|| {
             let failed = may_report && FAILURES.iter().any(|start| text.starts_with(start));
             let by_text = failed.then_some(Outcome::error(Provenance::Text));
-            by_text.or_else(|| exit_code(text)).unwrap_or(Outcome::UNMARKED)
+            by_text.or_else(|| at_end(text)).unwrap_or(Outcome::UNMARKED)
         });
         outcome.answer(Content::Present(observation))
     }
 }
 
 /// Returns the outcome in the last line of a text, or in the report that Toolathlon writes below the output of code.
-fn exit_code(text: Text<'_>) -> Option<Outcome> {
-    let end = text.tail(160);
-    let end = end.trim_end();
-    let (_, last) = end.rsplit_once('\n').unwrap_or(("", end));
+fn at_end(text: Text<'_>) -> Option<Outcome> {
+    let end = text.tail(300);
     let report = || end.rsplit_once("=== EXECUTION INFO ===\n").map(|(_, report)| words::first_line(report));
-    let failed = words::exit_line(last, "Exit code: ");
-    failed.or_else(|| words::exit_line(report()?, "Return code: ")).map(Outcome::exit_code)
+    let in_report = || words::exit_line(report()?, "Return code: ").map(Outcome::exit_code);
+    in_last_line(&end).or_else(in_report)
 }

@@ -11,12 +11,9 @@ pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Items(All(&[
             TURN,
-            Any(&[
-                Is(Kind::String, &["sessionId"]),
-                Is(Kind::String, &["session_id"]),
-                Is(Kind::String, &["uuid"]),
-            ]),
+            Any(&[SESSION, Is(Kind::String, &["session_id"]), Is(Kind::String, &["uuid"])]),
         ])),
+        Shape::Lines(NOTE),
         Shape::Object(Holds("loglines", &TURN)),
         Shape::Each(All(&[
             Says("type", &["result"]),
@@ -28,6 +25,18 @@ pub(super) const FORMAT: Definition = Definition {
 };
 
 const TURN: Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
+
+/// A line about a session, which may have no turns.
+const NOTE: Mark = Any(&[
+    All(&[
+        Says("type", &["mode", "permission-mode", "last-prompt", "ai-title", "custom-title", "agent-name"]),
+        SESSION,
+    ]),
+    All(&[Says("type", &["summary"]), Is(Kind::String, &["summary", "leafUuid"])]),
+    All(&[Says("type", &["file-history-snapshot"]), Has(&["messageId", "snapshot"])]),
+]);
+
+const SESSION: Mark = Is(Kind::String, &["sessionId"]);
 
 /// The key of a run: its session and, for a sub-agent, its part of the session (see [`Sessions::part`]).
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
@@ -123,8 +132,9 @@ impl<'a> Sessions<'a> {
             return session.assistant(line);
         }
         let (turn, is_attached) = (session.next_turn(), line.queue.is_some());
-        if line.text.take_if(|text| session.queue.has_sent(text, is_attached, turn)).is_some() {
-            session.run.pass_over("repeated messages", 1);
+        if let Some(text) = line.text.take() {
+            line.text = session.queue.message(text, is_attached, turn);
+            session.run.pass_over("repeated messages", u64::from(line.text.is_none()));
         }
         session.user(line);
     }

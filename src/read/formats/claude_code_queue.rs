@@ -8,8 +8,11 @@ use crate::trace::{Digest, DigestMap};
 /// Maximum number of texts of each kind that are remembered.
 const MOST: usize = 1_024;
 
+/// The beginning of a message of another session.
+const OF_SESSION: &str = "<cross-session-message ";
+
 /// Prefixes of texts that the harness writes in the user's name.
-const OF_HARNESS: [&str; 3] = ["<task-notification>", "<bash-stdout>", "{\"task_id\":"];
+const OF_HARNESS: [&str; 4] = ["<task-notification>", "<bash-stdout>", "{\"task_id\":", OF_SESSION];
 
 pub(super) fn is_of_harness(text: &TextCow<'_>) -> bool {
     OF_HARNESS.iter().any(|start| text.text().starts_with(start))
@@ -25,6 +28,8 @@ pub(super) struct Queue<'a> {
     /// Texts that became messages, and may have a line of their own as well: how many times, and the latest turn.
     sent: DigestMap<u64>,
     sent_in: DigestMap<u64>,
+    /// The text that was dequeued for the next line.
+    dequeued: Option<TextCow<'a>>,
 }
 
 impl<'a> Queue<'a> {
@@ -44,12 +49,17 @@ impl<'a> Queue<'a> {
                 self.by_harness.clear();
             }
             "dequeue" | "remove" => {
-                let named = text.filter(|text| take(&mut self.waiting, text.text().digest()));
-                let removed = named.or_else(|| self.next()).filter(|_| operation == "remove")?;
+                let named = text.filter(|text| take(&mut self.waiting, digest(text)));
+                let next = named.or_else(|| self.next());
+                if operation == "dequeue" {
+                    self.dequeued = next;
+                    return None;
+                }
+                let removed = next?;
                 if self.sent_in.len() == MOST {
                     (self.sent, self.sent_in) = Default::default();
                 }
-                let digest = removed.text().digest();
+                let digest = digest(&removed);
                 *self.sent.entry(digest).or_default() += 1;
                 self.sent_in.insert(digest, turn);
                 return Some(removed);
@@ -60,13 +70,13 @@ impl<'a> Queue<'a> {
     }
 
     fn enqueue(&mut self, text: TextCow<'a>) {
-        *self.waiting.entry(text.text().digest()).or_default() += 1;
+        *self.waiting.entry(digest(&text)).or_default() += 1;
         let texts = if is_of_harness(&text) { &mut self.by_harness } else { &mut self.by_user };
         texts.push_back(text);
         if texts.len() > MOST
             && let Some(oldest) = texts.pop_front()
         {
-            take(&mut self.waiting, oldest.text().digest());
+            take(&mut self.waiting, digest(&oldest));
         }
     }
 
@@ -74,16 +84,27 @@ impl<'a> Queue<'a> {
     fn next(&mut self) -> Option<TextCow<'a>> {
         let Self { by_user, by_harness, waiting, .. } = self;
         let mut texts = std::iter::from_fn(|| by_user.pop_front().or_else(|| by_harness.pop_front()));
-        texts.find(|text| take(waiting, text.text().digest()))
+        texts.find(|text| take(waiting, digest(text)))
     }
 
-    /// Returns true if the text of a line in this turn is a message already. The text does not wait any longer.
-    pub(super) fn has_sent(&mut self, text: &TextCow<'a>, is_attached: bool, turn: u64) -> bool {
-        let digest = text.text().digest();
-        !take(&mut self.waiting, digest)
-            && (is_attached || self.sent_in.get(&digest) == Some(&turn))
-            && take(&mut self.sent, digest)
+    /// Returns the message of a line in this turn: its text, unless that is a message already. If the text was removed
+    /// before a dequeue, the removal took the text that seemed to be dequeued.
+    pub(super) fn message(&mut self, text: TextCow<'a>, is_attached: bool, turn: u64) -> Option<TextCow<'a>> {
+        let (digest, dequeued) = (digest(&text), self.dequeued.take_if(|_| !is_attached));
+        let may_repeat = is_attached || dequeued.is_some() || self.sent_in.get(&digest) == Some(&turn);
+        let is_sent = !take(&mut self.waiting, digest) && may_repeat && take(&mut self.sent, digest);
+        if is_sent { dequeued } else { Some(text) }
     }
+}
+
+/// Returns the digest of a text. The queue has other attributes of a message from another session than later lines.
+fn digest(text: &TextCow<'_>) -> Digest {
+    let text = text.text();
+    if !text.starts_with(OF_SESSION) {
+        return text.digest();
+    }
+    let text = text.to_str();
+    Text::from(text.split_once('>').map_or(&*text, |(_, words)| words)).digest()
 }
 
 /// Lowers the count of a text, or returns false if it has none.

@@ -79,6 +79,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             }
             Some("span.model_request_end") => run.spent(event.usage("model_usage")),
             Some("session.error") => run.say(Actor::Environment, event.result("error")),
+            Some("span.outcome_evaluation_end") => {
+                run.reward = event.name("result").as_deref().and_then(graded);
+            }
+            Some("session.status_idle") => {
+                let reason = event.object("stop_reason").name("type");
+                run.metadata.termination = reason.map(Cow::into_owned);
+            }
             Some("session.status_terminated") => run.metadata.termination = Some("terminated".to_owned()),
             Some(kind) if kind.starts_with("session.") || kind.starts_with("span.") => {}
             Some("agent.thinking" | "user.tool_confirmation" | "user.interrupt") => {}
@@ -86,4 +93,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         }
     }
     sessions.give(runs);
+}
+
+/// Returns the reward for the result of an evaluation, unless the result leaves the outcome open.
+fn graded(result: &str) -> Option<f64> {
+    match result {
+        "satisfied" => Some(1.0),
+        "failed" | "not_satisfied" | "unsatisfied" => Some(0.0),
+        _ => None,
+    }
 }

@@ -24,8 +24,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             let observed =
                 wire::joined(output.filter_map(|item| words::result(item.member("content")?)).collect());
             // A call that has not ended may have partial output, and is answered as running.
-            let running = Outcome::unknown(UnknownReason::Running, Provenance::Flag);
-            if let Some(outcome) = outcome(state).or_else(|| observed.as_ref().map(|_| running)) {
+            if let Some(outcome) = outcome(state).or_else(|| observed.as_ref().map(|_| Outcome::RUNNING)) {
                 run.answer(Some(id), None, observed, outcome);
             }
         }

@@ -37,18 +37,21 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
     let id = members.name("sessionId").map(Cow::into_owned);
     let mut main = begin(id.clone(), None);
-    let mut helpers: BTreeMap<Cow<'_, str>, Recording<'_>> = BTreeMap::new();
+    let mut helpers = Ordered::default();
+    // The last call of a sub-agent. Older exports do not name it in the calls of the sub-agent, which follow it.
+    let mut caller = None;
     for request in members.objects("requests") {
         let mut calls = self::request(&request, &mut main);
         add_shown(&mut calls, &request, &mut main);
         for part in parts(&request, true) {
             let of_call = call_id(&part).and_then(|id| calls.get(&id).copied());
-            let helper = part.name("subAgentInvocationId");
-            let agent = match helper {
-                Some(helper) if of_call.is_none() => helpers
-                    .entry(helper.clone())
-                    .or_insert_with(|| begin(Some(helper.into_owned()), id.clone())),
-                _ => &mut main,
+            if is_own(&part) && part.name("toolId").is_some_and(|tool| tool.starts_with("runSubagent")) {
+                caller = part.name("toolCallId");
+            }
+            let helper = part.name("subAgentInvocationId").or_else(|| caller.clone());
+            let agent = match helper.filter(|_| of_call.is_none() && !is_own(&part)) {
+                Some(helper) => helpers.get(helper, |helper| begin(Some(helper.to_string()), id.clone())),
+                None => &mut main,
             };
             invocation(&part, of_call, agent);
         }
@@ -103,7 +106,7 @@ fn request<'a>(request: &Members<'a>, run: &mut Recording<'a>) -> Calls<'a> {
 /// Maps the ids that VS Code generates for displayed invocations to calls: each to the first call of the same tool
 /// that is not displayed under its own id.
 fn add_shown<'a>(calls: &mut Calls<'a>, request: &Members<'a>, run: &mut Recording<'a>) {
-    let own = parts(request, true).filter(|part| !part.has("subAgentInvocationId"));
+    let own = parts(request, true).filter(is_own);
     let shown: Vec<_> = own.filter_map(|part| Some((call_id(&part)?, part.name("toolId")?))).collect();
     let is_hidden = |id: &Cow<'_, str>| shown.iter().all(|(other, _)| other != id);
     let mut hidden: Vec<_> =
@@ -116,6 +119,11 @@ fn add_shown<'a>(calls: &mut Calls<'a>, request: &Members<'a>, run: &mut Recordi
             calls.entry(id).or_insert(hidden.remove(place));
         }
     }
+}
+
+/// Returns true if no sub-agent made a displayed invocation.
+fn is_own(part: &Members<'_>) -> bool {
+    !part.has("subAgentInvocationId") && !is_true(part.get("fromSubAgent"))
 }
 
 fn is_uuid(id: &str) -> bool {

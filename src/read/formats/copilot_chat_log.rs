@@ -155,17 +155,16 @@ pub(super) fn told(text: Text<'_>) -> Outcome {
     if let Some(failed) = words::exit_line(last, "Command exited with code ") {
         return Outcome::exit_code(failed);
     }
-    if text.starts_with("ERROR while calling tool")
-        || text.starts_with("ERROR: Your input to the tool was invalid")
-    {
-        Outcome::error(Provenance::Text)
-    } else if text.starts_with("The user cancelled the tool call")
-        || text.starts_with("The user chose to skip the tool call")
-    {
-        Outcome::unknown(UnknownReason::Refused, Provenance::Text)
-    } else {
-        Outcome::UNMARKED
+    let starts = |starts: &[&str]| starts.iter().any(|start| text.starts_with(start));
+    if starts(&["The user cancelled the tool call", "The user chose to skip the tool call"]) {
+        return Outcome::unknown(UnknownReason::Refused, Provenance::Text);
     }
+    let failed = [
+        "ERROR while calling tool",
+        "ERROR: Your input to the tool was invalid",
+        "Applying patch failed with",
+    ];
+    Outcome::by_text(starts(&failed))
 }
 
 /// Returns the parts of a response that are tool invocations, or, if `tools` is false, the other parts.

@@ -98,7 +98,7 @@ fn outcome(result: &Members<'_>, text: Option<&TextCow<'_>>) -> Outcome {
     let metadata = result.name("metadata").unwrap_or_default();
     let metadata = members(json(&metadata));
     if metadata.flag("background") == Some(true) && metadata.has("shell_id") {
-        return Outcome::unknown(UnknownReason::Running, Provenance::Flag);
+        return Outcome::RUNNING;
     }
     // Only the metadata of a command has a start time; other results have no exit code.
     if !metadata.has("start_time") {

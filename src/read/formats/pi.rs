@@ -370,7 +370,7 @@ fn answer<'a>(content: Option<Raw<'a>>, details: Option<Raw<'a>>, is_error: Opti
     };
     let outcome = match (is_error.and_then(Raw::boolean), status.as_deref()) {
         (Some(true), _) => text.as_ref().and_then(|text| not_run(text.text())).unwrap_or(Outcome::flag(true)),
-        (_, Some("running")) => Outcome::unknown(UnknownReason::Running, Provenance::Flag),
+        (_, Some("running" | "approval-pending")) => Outcome::RUNNING,
         (flag, _) => match detail("exitCode").and_then(is_failure_code) {
             Some(true) => Outcome::exit_code(true),
             _ if has_failed() && !stops => Outcome::flag(true),
