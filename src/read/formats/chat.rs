@@ -8,6 +8,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
+use super::events_object::Event;
 use super::mini_swe_agent::model_of;
 use super::prelude::*;
 use crate::trace::RunSummary;
@@ -50,8 +51,20 @@ const FOREIGN: [&str; 8] =
 fn claims(document: &Document<'_>) -> bool {
     match document {
         Document::List(_) | Document::Lines(_) => elements(document).is_some(),
-        Document::Object(members) => source_of(members).is_some(),
+        Document::Object(members) => {
+            let are_messages = |items: &[Raw<'_>]| form(&Source::Slice(items), DECISIVE, true).is_some();
+            source_of(members).is_some()
+                || !is_something_else(members) && written(members, are_messages) == Some(true)
+        }
     }
+}
+
+/// Calls `read` with the messages of an object that holds them as JSON in a string, as tables do.
+pub(super) fn written<T>(members: &Members<'_>, read: impl FnOnce(&[Raw<'_>]) -> T) -> Option<T> {
+    let text = members.name("messages").filter(|text| text.starts_with('['))?;
+    let list = Raw::over(text.as_bytes(), 0);
+    let items = list.items().filter(|_| list.json().is_sound())?;
+    Some(read(&items))
 }
 
 /// Returns the elements of a list or of lines, and their kind. A line of metadata may come before them.
@@ -157,12 +170,15 @@ fn form(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Op
 /// Returns true if the object that encloses messages or items is in another format.
 fn is_something_else(members: &Members<'_>) -> bool {
     members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1")
-        || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && is_answered(members)))
+        || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && are_copied(members)))
 }
 
-/// Returns true if the messages include answers from tools. If so, the steps next to the messages are copies.
-fn is_answered(members: &Members<'_>) -> bool {
-    members.objects("messages").any(|message| message.name("role").as_deref() == Some("tool"))
+/// Returns true if the steps next to messages are copies of them: the messages include answers from tools, or they
+/// are from an agent, and no step is a call.
+fn are_copied(members: &Members<'_>) -> bool {
+    let has = |role| members.objects("messages").any(|message| message.name("role").as_deref() == Some(role));
+    let have_calls = || members.list("steps").into_iter().any(|step| Event::of(step).is_call());
+    has("tool") || has("assistant") && !have_calls()
 }
 
 /// Returns the elements of an object, and their kind.
@@ -232,13 +248,18 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             give(conversation, &around, runs);
         }
         Document::Object(members) => {
-            let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {
-                return Ok(());
+            let mut read = |source: &Source<'_, '_>, form| {
+                let conversation = converse(source, form, members.usage("usage"))?;
+                runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
+                give(conversation, members, runs);
+                Ok(())
             };
-            let usage = members.usage("usage");
-            let conversation = converse(&source, form, usage)?;
-            runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
-            give(conversation, members, runs);
+            return match claimed_of(members).or_else(|| source_of(members)) {
+                Some((source, form)) => read(&source, form),
+                None => {
+                    written(members, |items| read(&Source::Slice(items), Form::Messages)).unwrap_or(Ok(()))
+                }
+            };
         }
     }
     Ok(())
@@ -312,7 +333,7 @@ type Path = [&'static str];
 
 /// Where the reward is, most specific first: a number if it is a reward or a score, or else a flag that says whether
 /// the task was solved.
-const REWARDS: [&Path; 10] = [
+const REWARDS: [&Path; 11] = [
     &["reward"],
     &["resolved"],
     &["pass"],
@@ -320,6 +341,7 @@ const REWARDS: [&Path; 10] = [
     &["grade", "score"],
     &["grade", "passed"],
     &["execution_result", "success"],
+    &["state", "success"],
     &["metadata", "won"],
     &["correct"],
     &["score"],
@@ -334,8 +356,14 @@ const IDS: [&Path; 8] = [
     &["uuid"],
     &["run_id"],
 ];
-const TASKS: [&Path; 5] =
-    [&["task_id"], &["instance_id"], &["task_name"], &["input_metadata", "row_id"], &["task", "id"]];
+const TASKS: [&Path; 6] = [
+    &["task_id"],
+    &["instance_id"],
+    &["task_name"],
+    &["input_metadata", "row_id"],
+    &["task", "id"],
+    &["task", "task_id"],
+];
 const MODELS: [&Path; 4] =
     [&["model"], &["model_name"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];
 const AGENTS: [&Path; 2] = [&["agent"], &["condition_id"]];
