@@ -118,7 +118,9 @@ fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, by: ByWhom)
     if by == ByWhom::Specific {
         return Ok(false);
     }
-    Ok(asked.generic().is_some() && events_lists::shows_a_run(&document)
+    // Only a chat may hold its messages in a string.
+    let is_run = || events_lists::shows_a_run(&document) || document.members().is("messages", Kind::String);
+    Ok(asked.generic().is_some() && is_run()
         || events_lists::lists_calls(&document)
         || by == ByWhom::Any && asked.last().is_some()
         || depth > 1 && inside(&document, wanted, depth - 1, by)?.is_some())

@@ -2,17 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::chat;
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{ASKED, LISTS_OF_CALLS, ROUND, SAID, SCORED, TASK, TRANSCRIPTS};
 use super::prelude::*;
 
 /// Returns true if a document has a call, or messages of a user and an agent.
 pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
-    let is_run = |object: &Members<'_>| {
-        has_calls(object) && !is_turn(object) || chat::written(object, are_events) == Some(true)
-    };
-    !elements(document).is_empty() || matches!(document, Document::Object(object) if is_run(object))
+    !elements(document).is_empty()
+        || matches!(document, Document::Object(object) if has_calls(object) && !is_turn(object))
 }
 
 /// Returns the events of a document; none if they do not show a run of an agent.
