@@ -357,7 +357,7 @@ fn outcome(text: &str) -> Outcome {
     if failed { Outcome::error(Provenance::Text) } else { Outcome::ok(Provenance::Text) }
 }
 
-/// Returns true if a text begins with a traceback as IPython prints it, below a line of dashes.
+/// Returns true if a text begins with a traceback as `IPython` prints it, below a line of dashes.
 fn is_of_ipython(text: &str) -> bool {
     let rest = text.trim_start_matches('-');
     let heading = words::first_line(rest.trim_start());
