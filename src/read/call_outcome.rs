@@ -148,6 +148,28 @@ pub(super) fn in_last_line(text: &str) -> Option<Outcome> {
     failed.map(Outcome::exit_code)
 }
 
+/// Prefixes of texts that report a failure: of any tools, of those of Node.js, and of servers of MCP.
+const REPORTS: [&str; 8] = [
+    "Error:",
+    "ERROR:",
+    "ENOENT:",
+    "EISDIR:",
+    "MCP error -",
+    "Input validation error:",
+    "Error executing tool ",
+    "Error calling tool '",
+];
+
+/// Returns true if a text begins with the report of a failure, which may count invalid arguments: `2 validation errors
+/// for …`.
+pub(super) fn reports_failure(text: Text<'_>) -> bool {
+    let head = text.head(48);
+    let rest = head.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let is_of_arguments =
+        || [" validation error for ", " validation errors for "].iter().any(|what| rest.starts_with(what));
+    rest.len() < head.len() && is_of_arguments() || REPORTS.iter().any(|start| text.starts_with(start))
+}
+
 /// Returns true if the text is a failed result as Python prints it: a message of LangChain, or a result of MCP.
 pub(super) fn is_printed_error(text: Text<'_>) -> bool {
     let ends = |end: &str| text.to_str().trim_end().ends_with(end);

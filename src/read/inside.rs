@@ -77,7 +77,10 @@ pub(super) fn inside<'a>(
         return Ok((found > 0).then(|| items.to_vec()));
     };
     let may_be = |(key, value): &(&str, Raw<'a>)| {
-        let is_known = if by == ByWhom::Any { RUNS.contains(key) } else { !NO_RUNS.contains(key) };
+        // Without an input, an output is that of an agent.
+        let is_output = || *key == "output" && value.kind() == Kind::Object && !members.has("input");
+        let is_run = || !NO_RUNS.contains(key) || is_output();
+        let is_known = if by == ByWhom::Any { RUNS.contains(key) } else { is_run() };
         is_known && matches!(value.kind(), Kind::Object | Kind::List)
     };
     let values: Vec<_> = members.iter().filter(may_be).collect();
@@ -115,7 +118,9 @@ fn is_document(value: Raw<'_>, wanted: Option<Format>, depth: usize, by: ByWhom)
     if by == ByWhom::Specific {
         return Ok(false);
     }
-    Ok(asked.generic().is_some() && events_lists::shows_a_run(&document)
+    // Only a chat may hold its messages in a string.
+    let is_run = || events_lists::shows_a_run(&document) || document.members().is("messages", Kind::String);
+    Ok(asked.generic().is_some() && is_run()
         || events_lists::lists_calls(&document)
         || by == ByWhom::Any && asked.last().is_some()
         || depth > 1 && inside(&document, wanted, depth - 1, by)?.is_some())

@@ -280,10 +280,11 @@ pub(super) fn lines_of(
         }
     }
     // Documents inside lines.
-    let is_asked = wanted.is_none_or(|wanted| matches!(wanted.reader(), Reader::Last(_)));
+    let is_generic = |wanted: Format| matches!(wanted.reader(), Reader::Generic(_) | Reader::Last(_));
+    let is_asked = wanted.is_none_or(is_generic);
     let lines = if is_asked { lines } else { &[] };
     for line in lines.iter().take(LINES[1]).filter_map(|line| Document::of_value(*line)) {
-        if inside(&line, wanted, DEPTH, ByWhom::Any)?.is_some() {
+        if claimed(&line, wanted)?.is_some() {
             return Ok(Some(Claimed::Each));
         }
     }

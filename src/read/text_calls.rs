@@ -7,7 +7,9 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::call_outcome::{Outcome, broken_off, in_background, in_last_line, never_ran, states_error};
+use super::call_outcome::{
+    Outcome, broken_off, in_background, in_last_line, never_ran, reports_failure, states_error,
+};
 use super::common;
 use super::formats::{cline_ui, mini_swe_agent, swe_agent};
 use super::text_grammars::{self, Result, Written, results};
@@ -297,9 +299,7 @@ pub(super) fn is_notice(text: Text<'_>) -> bool {
 }
 
 /// Prefixes of texts that report a failure.
-const FAILURES: [&str; 11] = [
-    "Error:",
-    "ERROR:",
+const FAILURES: [&str; 9] = [
     "[ERROR]",
     "<error>",
     "Error executing",
@@ -347,7 +347,16 @@ fn outcome(text: &str) -> Outcome {
         return Outcome::exit_code(failed);
     }
     let failed = FAILURES.iter().any(|failure| start.starts_with(failure))
+        || reports_failure(start.into())
+        || is_of_ipython(start)
         || swe_agent::is_failure(start, "bash")
         || states_error(start);
     if failed { Outcome::error(Provenance::Text) } else { Outcome::ok(Provenance::Text) }
+}
+
+/// Returns true if a text begins with a traceback as `IPython` prints it, below a line of dashes.
+fn is_of_ipython(text: &str) -> bool {
+    let rest = text.trim_start_matches('-');
+    let heading = words::first_line(rest.trim_start());
+    text.len() - rest.len() >= 10 && heading.trim_end().ends_with("Traceback (most recent call last)")
 }

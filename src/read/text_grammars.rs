@@ -281,12 +281,11 @@ pub(super) struct Result<'t> {
 
 /// Prefixes that harnesses write before an answer, and whether they carry meaning and are kept as part of the
 /// answer.
-const BEFORE: [(&str, bool); 11] = [
+const BEFORE: [(&str, bool); 10] = [
     ("API output: ", false),
     ("Result:", false),
     ("OBSERVATION:", false),
     ("Observation:", false),
-    ("Observation: ", false),
     ("The output of the OS:", false),
     ("exitcode: ", true),
     ("<function_results>", true),

@@ -304,6 +304,7 @@ fn read_inside(
     let around = holder.members();
     let outer = std::mem::replace(&mut runs.around, chat::around(&around));
     runs.around.metadata.task = runs.around.metadata.task.take().or_else(|| outer.metadata.task.clone());
+    runs.around.reward = runs.around.reward.or(outer.reward);
     let mut members = around.iter();
     for value in values.iter().copied() {
         let Some(document) = Document::of_value(value) else {

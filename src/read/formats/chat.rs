@@ -6,11 +6,11 @@
 
 use std::ops::ControlFlow::{self, Break, Continue};
 
+pub(in crate::read) use super::chat_around::{around, metadata, reward};
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
-use super::mini_swe_agent::model_of;
+use super::events_object::Event;
 use super::prelude::*;
-use crate::trace::RunSummary;
 
 const fn definition(signature: &'static [Shape]) -> Definition {
     Definition { signature, reader: Reader::Generic(read) }
@@ -50,8 +50,20 @@ const FOREIGN: [&str; 8] =
 fn claims(document: &Document<'_>) -> bool {
     match document {
         Document::List(_) | Document::Lines(_) => elements(document).is_some(),
-        Document::Object(members) => source_of(members).is_some(),
+        Document::Object(members) => {
+            let are_messages = |items: &[Raw<'_>]| form(&Source::Slice(items), DECISIVE, true).is_some();
+            source_of(members).is_some()
+                || !is_something_else(members) && written(members, are_messages) == Some(true)
+        }
     }
+}
+
+/// Calls `read` with the messages of an object that holds them as JSON in a string, as tables do.
+fn written<T>(members: &Members<'_>, read: impl FnOnce(&[Raw<'_>]) -> T) -> Option<T> {
+    let text = members.name("messages").filter(|text| text.starts_with('['))?;
+    let list = Raw::over(text.as_bytes(), 0);
+    let items = list.items().filter(|_| list.json().is_sound())?;
+    Some(read(&items))
 }
 
 /// Returns the elements of a list or of lines, and their kind. A line of metadata may come before them.
@@ -157,12 +169,15 @@ fn form(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Op
 /// Returns true if the object that encloses messages or items is in another format.
 fn is_something_else(members: &Members<'_>) -> bool {
     members.name("trajectory_format").is_some_and(|format| format == "mini-swe-agent-1")
-        || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && is_answered(members)))
+        || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && are_copied(members)))
 }
 
-/// Returns true if the messages include answers from tools. If so, the steps next to the messages are copies.
-fn is_answered(members: &Members<'_>) -> bool {
-    members.objects("messages").any(|message| message.name("role").as_deref() == Some("tool"))
+/// Returns true if the steps next to messages are copies of them: the messages include answers from tools, or they
+/// are from an agent, and no step is a call.
+fn are_copied(members: &Members<'_>) -> bool {
+    let has = |role| members.objects("messages").any(|message| message.name("role").as_deref() == Some(role));
+    let have_calls = || members.list("steps").into_iter().any(|step| Event::of(step).is_call());
+    has("tool") || has("assistant") && !have_calls()
 }
 
 /// Returns the elements of an object, and their kind.
@@ -232,12 +247,18 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             give(conversation, &around, runs);
         }
         Document::Object(members) => {
-            let Some((source, form)) = claimed_of(members).or_else(|| source_of(members)) else {
-                return Ok(());
+            let mut read = |source: &Source<'_, '_>, form| {
+                let conversation = converse(source, form, members)?;
+                runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
+                give(conversation, members, runs);
+                Ok(())
             };
-            let conversation = converse(&source, form, members)?;
-            runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
-            give(conversation, members, runs);
+            return match claimed_of(members).or_else(|| source_of(members)) {
+                Some((source, form)) => read(&source, form),
+                None => {
+                    written(members, |items| read(&Source::Slice(items), Form::Messages)).unwrap_or(Ok(()))
+                }
+            };
         }
     }
     Ok(())
@@ -247,11 +268,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 pub(super) fn is_newest_first(items: &[Raw<'_>]) -> bool {
     let created = |item: Option<&Raw<'_>>| item?.member("created_at")?.integer();
     created(items.first()).zip(created(items.last())).is_some_and(|(first, last)| last < first)
-}
-
-/// Returns the metadata and the reward in the object that encloses a run.
-pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
-    RunSummary::new(metadata(members), reward(members)).unwrap_or_default()
 }
 
 /// Reads all elements in the form `found`. If one of them does not fit, all are read again in the other form. `around`
@@ -305,88 +321,5 @@ fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Run
             ..Metadata::default()
         };
         chat.give(runs);
-    }
-}
-
-/// A key of the object around a run, and the keys of the objects in it.
-type Path = [&'static str];
-
-/// Where the reward is, most specific first: a number if it is a reward or a score, or else a flag that says whether
-/// the task was solved.
-const REWARDS: [&Path; 10] = [
-    &["reward"],
-    &["resolved"],
-    &["pass"],
-    &["evaluation_result", "score"],
-    &["grade", "score"],
-    &["grade", "passed"],
-    &["execution_result", "success"],
-    &["metadata", "won"],
-    &["correct"],
-    &["score"],
-];
-const IDS: [&Path; 8] = [
-    &["trace_id"],
-    &["traj_id"],
-    &["rollout_id"],
-    &["session_id"],
-    &["conversation_id"],
-    &["id"],
-    &["uuid"],
-    &["run_id"],
-];
-const TASKS: [&Path; 5] =
-    [&["task_id"], &["instance_id"], &["task_name"], &["input_metadata", "row_id"], &["task", "id"]];
-const MODELS: [&Path; 4] =
-    [&["model"], &["model_name"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];
-const AGENTS: [&Path; 2] = [&["agent"], &["condition_id"]];
-
-/// Returns the first value at one of these paths that `read` accepts.
-fn at<'a, T>(members: &Members<'a>, paths: &[&Path], read: impl Fn(Raw<'a>) -> Option<T>) -> Option<T> {
-    paths.iter().find_map(|path| {
-        let (first, rest) = path.split_first()?;
-        read(rest.iter().try_fold(members.get(first)?, |value, key| value.member(key))?)
-    })
-}
-
-/// Returns the reward in the object around a run.
-pub(super) fn reward(members: &Members<'_>) -> Option<f64> {
-    REWARDS.iter().find_map(|path| {
-        let (key, outer) = path.split_last()?;
-        let around = outer.iter().fold(members.clone(), |around, key| around.object(key));
-        let (number, passed) = (around.number(key), around.flag("passed"));
-        // A score of any range, such as 85 of 100, counts only if it is known whether that is enough. Next to a run, it
-        // may rate something else.
-        let is_next_to_run = *key == "score" && outer.is_empty();
-        let is_reward = |number: &f64| match *key {
-            "score" if is_next_to_run => passed.is_some() && (0.0..=1.0).contains(number),
-            "score" => (0.0..=1.0).contains(number) || passed.is_some(),
-            key => key == "reward",
-        };
-        let flag = if is_next_to_run { number.and(passed) } else { around.flag(key) };
-        number.filter(is_reward).or_else(|| flag.map(|solved| f64::from(u8::from(solved))))
-    })
-}
-
-/// Returns the metadata in the object that encloses the elements.
-pub(super) fn metadata(members: &Members<'_>) -> Metadata {
-    let info = members.get("info");
-    let mini = || {
-        let written = members.name("trajectory_format")?;
-        written.starts_with("mini-swe-agent").then_some(Cow::Borrowed("mini-swe-agent"))
-    };
-    let is_response = members.name("object").is_some_and(|object| object == "response");
-    let status = || members.name("status").filter(|_| is_response);
-    let model = at(members, &MODELS, common::name).or_else(|| info.and_then(model_of));
-    let session =
-        || members.get("meta")?.member("session_meta")?.member("session_id").and_then(common::ident);
-    let id = at(members, &IDS, common::ident);
-    Metadata {
-        id: id.or_else(session).map(Cow::into_owned),
-        task: at(members, &TASKS, common::ident).map(Cow::into_owned),
-        model: model.map(|model| model.as_ref().into()),
-        agent: at(members, &AGENTS, common::name).or_else(mini).map(|agent| agent.as_ref().into()),
-        termination: common::exit_status(members).or_else(status).map(Cow::into_owned),
-        ..Metadata::default()
     }
 }

@@ -9,13 +9,10 @@ use super::chat_element::Element;
 use super::codex_text;
 use super::prelude::*;
 use crate::read::answers_without_id::InOrder;
-use crate::read::call_outcome::in_last_line;
+use crate::read::call_outcome::{in_last_line, reports_failure};
 use crate::read::text_calls;
 use crate::read::written_results::{self, Unwrapped};
 use crate::trace::Entry;
-
-/// Prefixes of result texts that report a failure.
-const FAILURES: [&str; 5] = ["Error:", "ERROR:", "ENOENT:", "EISDIR:", "MCP error -"];
 
 /// The reason for skipping an element, or a part of one.
 pub(super) const SKIPPED: &str = "elements that are neither messages, calls nor results";
@@ -350,7 +347,7 @@ impl<'a> Element<'a> {
         let (codex, observation) = codex_text::split(text_calls::unmarked(text));
         let text = observation.text();
         let outcome = marked.or(codex).unwrap_or_else(|| {
-            let failed = may_report && FAILURES.iter().any(|start| text.starts_with(start));
+            let failed = may_report && reports_failure(text);
             let by_text = failed.then_some(Outcome::error(Provenance::Text));
             by_text.or_else(|| at_end(text)).unwrap_or(Outcome::UNMARKED)
         });

@@ -3,11 +3,11 @@
 pub(super) use super::events_what::What;
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
-    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP,
+    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, ROUND, SESSIONS, STEP,
     SUMMARISED, TASKS, is_named_call, says,
 };
 use super::prelude::*;
-use crate::read::call_outcome::{have_failed, is_printed_error, typed_output};
+use crate::read::call_outcome::{have_failed, is_printed_error, reports_failure, typed_output};
 
 /// Returns true if an object has a list of calls, one of them with its answer.
 pub(super) fn holds_answers(object: &Members<'_>) -> bool {
@@ -105,7 +105,7 @@ impl<'a> Event<'a> {
         if what.is_none() && layers.last().is_some_and(is_end) {
             what = Some(What::Finish);
         }
-        if what.is_none() && layers.iter().any(holds_answers) {
+        if what.is_none() && layers.iter().any(|layer| holds_answers(layer) || ROUND.fits(layer)) {
             what = Some(What::Message(Actor::Agent));
         }
         // A stream of OpenAI's Responses adds an item before it has arguments. Approvals repeat the call, and sub-agents
@@ -241,7 +241,8 @@ impl<'a> Event<'a> {
             texts.iter().find_map(|(key, text)| self.get(&[key])?.member(text).and_then(words::text))
         };
         let keys = ["content", "text", "parts", "contents", "message", "prompt", "model_output"];
-        self.find(&keys, Members::text).or_else(of_hook)
+        let of_round = || self.layers.iter().find(|layer| ROUND.fits(layer))?.text("reasoning");
+        self.find(&keys, Members::text).or_else(of_hook).or_else(of_round)
     }
 
     /// Returns the parts of the content that are calls or results.
@@ -388,9 +389,7 @@ impl<'a> Event<'a> {
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
             (None, None) => match &observed {
-                Some(text) => {
-                    Outcome::by_text(text.text().starts_with("Error:") || is_printed_error(text.text()))
-                }
+                Some(text) => Outcome::by_text(reports_failure(text.text()) || is_printed_error(text.text())),
                 None => Outcome::UNMARKED,
             },
         };

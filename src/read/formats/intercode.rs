@@ -6,7 +6,11 @@ use super::prelude::*;
 pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Object(Values(&EPISODE))], reader: Reader::Object(read) };
 
-const EPISODE: Mark = In("turn_history", &Is(Kind::List, &["actions", "observations"]));
+const EPISODE: Mark = Any(&[
+    In("turn_history", &Is(Kind::List, &["actions", "observations"])),
+    // Of people.
+    All(&[Has(&["query", "gold"]), Every("trajectory", &Has(&["action", "observation"]))]),
+]);
 
 fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     for (key, episode) in members.iter() {
@@ -22,8 +26,12 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::default();
     let history = episode.get("turn_history");
     let list = |key| history.and_then(|history| history.member(key)?.items()).unwrap_or_default();
-    let [thoughts, actions, observations, valid] =
-        [list("thoughts"), list("actions"), list("observations"), list("valid_action")];
+    let [thoughts, plan, mut actions, mut observations, valid] =
+        ["thoughts", "steps", "actions", "observations", "valid_action"].map(list);
+    for turn in episode.objects("trajectory").filter(|_| history.is_none()) {
+        actions.extend(turn.get("action"));
+        observations.extend(turn.get("observation"));
+    }
     run.say(Actor::User, episode.message("query"));
     let environment = episode.name("environment");
     let tool = environment.as_deref().map_or("action", |name| name.strip_prefix("ic_").unwrap_or(name));
@@ -35,7 +43,9 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     };
     for (index, action) in actions.iter().enumerate() {
         run.turn(None);
-        run.say(Actor::Agent, thoughts.get(index).and_then(|thought| words::message(*thought)));
+        for texts in [&plan, &thoughts] {
+            run.say(Actor::Agent, texts.get(index).and_then(|text| words::message(*text)));
+        }
         let text = action.string().unwrap_or_else(|| action.spelling());
         let (name, argument, text) = match submitted(&text) {
             Some(answer) => ("submit", "answer", answer),
@@ -53,7 +63,7 @@ fn give(key: String, episode: &Members<'_>, runs: &mut Runs<'_>) {
     run.metadata.id = Some(key);
     run.metadata.task = episode.ident("task_id").map(Cow::into_owned);
     run.metadata.domain = environment.map(|name| name.as_ref().into());
-    run.reward = episode.object("summary").number("max_reward");
+    run.reward = episode.object("summary").number("max_reward").or_else(|| episode.number("reward"));
     run.give(runs);
 }
 
@@ -68,7 +78,11 @@ fn executed(action: &str) -> &str {
 }
 
 fn outcome(is_valid: Option<bool>, observation: Option<&TextCow<'_>>) -> Outcome {
-    let complains = |text: &TextCow<'_>| text.text().starts_with("Error executing query:");
+    let starts = ["Error executing query:", "Traceback (most recent call last)", "{'error': ", "{\"error\":"];
+    let complains = |text: &TextCow<'_>| {
+        let is_unknown = || text.text().to_str().trim_end().ends_with("command not found");
+        starts.iter().any(|start| text.text().starts_with(start)) || is_unknown()
+    };
     is_valid.map_or_else(
         || Outcome::by_text(observation.is_some_and(complains)),
         |is_valid| Outcome::flag(!is_valid),

@@ -74,7 +74,7 @@ impl<'a> Messages<'a> {
         self.calls.clear();
         self.answers.clear();
         let mut actor = None;
-        let mut grouped = false;
+        let (mut grouped, mut answers) = (false, None);
         let mut own = ToolAnswer::default();
         json.object(|key, value| {
             match key {
@@ -86,6 +86,7 @@ impl<'a> Messages<'a> {
                         .list_or_null(|call| tool_call(call, self.texts).map(|call| self.calls.push(call)))?;
                 }
                 // Once a role other than `tool` is known, the id is skipped, whatever its type.
+                b"tool_call_id" => answers = id(value)?,
                 b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
                 // The same holds for the flag.
                 b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
@@ -103,6 +104,7 @@ impl<'a> Messages<'a> {
         let actor = actor.ok_or_else(|| json.missing("role"))?;
         if actor == Actor::Environment {
             if !grouped {
+                own.id = answers.or(own.id);
                 own.give(turn, steps);
             }
             self.answers.drain(..).for_each(|answer| answer.give(turn, steps));
@@ -129,10 +131,12 @@ fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<(Call<'a>, Option<Act
     json.object(|key, value| {
         match key {
             b"id" => call.id = id(value)?,
-            b"name" => name = Some(value.string()?),
-            b"arguments" => call.arguments = arguments(value, texts)?,
             b"requestor" => caller = requestor(value)?,
-            _ => value.skip()?,
+            // As chats of OpenAI have it.
+            b"function" => {
+                value.object_or_null(|key, value| called(key, value, texts, &mut name, &mut call))?;
+            }
+            _ => called(key, value, texts, &mut name, &mut call)?,
         }
         Ok(())
     })?;
@@ -140,10 +144,26 @@ fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<(Call<'a>, Option<Act
     Ok((call, caller))
 }
 
+/// Reads a member of a call: its name or its arguments.
+fn called<'a>(
+    key: &[u8],
+    value: &mut Json<'a>,
+    texts: bool,
+    name: &mut Option<Cow<'a, str>>,
+    call: &mut Call<'a>,
+) -> Read<()> {
+    match key {
+        b"name" => *name = Some(value.string()?),
+        b"arguments" => call.arguments = arguments(value, texts)?,
+        _ => value.skip()?,
+    }
+    Ok(())
+}
+
 /// Reads arguments: their digest and, with `texts`, their text. `Absent` for null.
 fn arguments<'a>(json: &mut Json<'a>, texts: bool) -> Read<Content<Arguments<'a>>> {
-    if json.null()? {
-        return Ok(Content::Absent);
+    if matches!(json.kind()?, Kind::Null | Kind::String) {
+        return common::read_arguments(json);
     }
     json.space();
     let start = json.offset();

@@ -1,0 +1,100 @@
+//! The metadata and the reward in the object that encloses a chat.
+
+use super::mini_swe_agent::model_of;
+use super::prelude::*;
+use crate::trace::RunSummary;
+
+/// Returns the metadata and the reward in the object that encloses a run.
+pub(in crate::read) fn around(members: &Members<'_>) -> RunSummary {
+    RunSummary::new(metadata(members), reward(members)).unwrap_or_default()
+}
+
+/// A key of the object around a run, and the keys of the objects in it.
+type Path = [&'static str];
+
+/// Where the reward is, most specific first: a number if it is a reward or a score, or else a flag that says whether
+/// the task was solved.
+const REWARDS: [&Path; 11] = [
+    &["reward"],
+    &["resolved"],
+    &["pass"],
+    &["evaluation_result", "score"],
+    &["grade", "score"],
+    &["grade", "passed"],
+    &["execution_result", "success"],
+    &["state", "success"],
+    &["metadata", "won"],
+    &["correct"],
+    &["score"],
+];
+const IDS: [&Path; 8] = [
+    &["trace_id"],
+    &["traj_id"],
+    &["rollout_id"],
+    &["session_id"],
+    &["conversation_id"],
+    &["id"],
+    &["uuid"],
+    &["run_id"],
+];
+const TASKS: [&Path; 6] = [
+    &["task_id"],
+    &["instance_id"],
+    &["task_name"],
+    &["input_metadata", "row_id"],
+    &["task", "id"],
+    &["task", "task_id"],
+];
+const MODELS: [&Path; 4] =
+    [&["model"], &["model_name"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];
+const AGENTS: [&Path; 2] = [&["agent"], &["condition_id"]];
+
+/// Returns the first value at one of these paths that `read` accepts.
+fn at<'a, T>(members: &Members<'a>, paths: &[&Path], read: impl Fn(Raw<'a>) -> Option<T>) -> Option<T> {
+    paths.iter().find_map(|path| {
+        let (first, rest) = path.split_first()?;
+        read(rest.iter().try_fold(members.get(first)?, |value, key| value.member(key))?)
+    })
+}
+
+/// Returns the reward in the object around a run.
+pub(in crate::read) fn reward(members: &Members<'_>) -> Option<f64> {
+    REWARDS.iter().find_map(|path| {
+        let (key, outer) = path.split_last()?;
+        let around = outer.iter().fold(members.clone(), |around, key| around.object(key));
+        let (number, passed) = (around.number(key), around.flag("passed"));
+        // A score of any range, such as 85 of 100, counts only if it is known whether that is enough. Next to a run, it
+        // may rate something else.
+        let is_next_to_run = *key == "score" && outer.is_empty();
+        let is_reward = |number: &f64| match *key {
+            "score" if is_next_to_run => passed.is_some() && (0.0..=1.0).contains(number),
+            "score" => (0.0..=1.0).contains(number) || passed.is_some(),
+            key => key == "reward",
+        };
+        let flag = if is_next_to_run { number.and(passed) } else { around.flag(key) };
+        number.filter(is_reward).or_else(|| flag.map(|solved| f64::from(u8::from(solved))))
+    })
+}
+
+/// Returns the metadata in the object that encloses the elements.
+pub(in crate::read) fn metadata(members: &Members<'_>) -> Metadata {
+    let info = members.get("info");
+    let mini = || {
+        let written = members.name("trajectory_format")?;
+        written.starts_with("mini-swe-agent").then_some(Cow::Borrowed("mini-swe-agent"))
+    };
+    let is_response = members.name("object").is_some_and(|object| object == "response");
+    let status = || members.name("status").filter(|_| is_response);
+    let model = at(members, &MODELS, common::name).or_else(|| info.and_then(model_of));
+    let session =
+        || members.get("meta")?.member("session_meta")?.member("session_id").and_then(common::ident);
+    let id = at(members, &IDS, common::ident);
+    Metadata {
+        id: id.or_else(session).map(Cow::into_owned),
+        task: at(members, &TASKS, common::ident).map(Cow::into_owned),
+        model: model.map(|model| model.as_ref().into()),
+        agent: at(members, &AGENTS, common::name).or_else(mini).map(|agent| agent.as_ref().into()),
+        termination: common::exit_status(members).or_else(status).map(Cow::into_owned),
+        ..Metadata::default()
+    }
+}
