@@ -84,13 +84,12 @@ impl Outcome {
     }
 }
 
-/// Prefixes of the answers to calls that the user or a guard of nanobot refused.
-const REFUSED: [&str; 5] = [
+/// Prefixes of the answers to calls that the user or a guard of picoclaw refused.
+const REFUSED: [&str; 4] = [
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
     "The user denied this operation",
     "Command blocked by safety guard (",
-    "Error: Command blocked by safety guard (",
 ];
 
 /// Beginnings and later parts of the answers to calls that lacked a permission.

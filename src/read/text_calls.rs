@@ -316,7 +316,7 @@ fn outcome(text: &str) -> Outcome {
     let start = text.trim_start();
     let early =
         never_ran(start.into()).or_else(|| broken_off(text.into())).or_else(|| in_background(start.into()));
-    if let Some(outcome) = early.or_else(|| in_last_line(text)) {
+    if let Some(outcome) = early {
         return outcome;
     }
     if let by_mini @ Outcome { provenance: Provenance::ExitCode | Provenance::Text, .. } =
@@ -345,6 +345,9 @@ fn outcome(text: &str) -> Outcome {
     let mut by_others = text.lines().take(3).chain(text.lines().rev().take(4));
     if let Some(failed) = by_first.or_else(|| by_others.find_map(by_line)) {
         return Outcome::exit_code(failed);
+    }
+    if let Some(outcome) = in_last_line(text) {
+        return outcome;
     }
     let failed = FAILURES.iter().any(|failure| start.starts_with(failure))
         || reports_failure(start.into())

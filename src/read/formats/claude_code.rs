@@ -13,7 +13,10 @@ pub(super) const FORMAT: Definition = Definition {
             TURN,
             Any(&[SESSION, Is(Kind::String, &["session_id"]), Is(Kind::String, &["uuid"])]),
         ])),
-        Shape::Lines(NOTE),
+        Shape::Together(
+            "nothing but lines about a session",
+            |look| matches!(look, Look::Lines(lines) if lines.iter().all(|line| NOTE.fits(line))),
+        ),
         Shape::Object(Holds("loglines", &TURN)),
         Shape::Each(All(&[
             Says("type", &["result"]),
@@ -127,13 +130,14 @@ impl<'a> Sessions<'a> {
         if line.is_of_cursor() {
             session.run.metadata.agent = Some("cursor".into());
         }
+        let dequeued = session.queue.dequeued.take_if(|_| line.queue.is_none());
         session.has_failed = line.model.as_deref() == Some(SYNTHETIC);
         if is_assistant {
             return session.assistant(line);
         }
         let (turn, is_attached) = (session.next_turn(), line.queue.is_some());
         if let Some(text) = line.text.take() {
-            line.text = session.queue.message(text, is_attached, turn);
+            line.text = session.queue.message(text, dequeued, is_attached, turn);
             session.run.pass_over("repeated messages", u64::from(line.text.is_none()));
         }
         session.user(line);

@@ -158,8 +158,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let unknown = if members.has("toolDenialKind") { Some(UnknownReason::Refused) } else { stated };
     let origin = members.object("origin").name("kind");
     let is_delivered = matches!(origin.as_deref(), Some("coordinator" | "peer" | "task-notification"));
-    let is_kept = is_failure || is_delivered;
-    let by_harness = is_kept || members.flag("isSynthetic") == Some(true);
+    let by_harness = is_failure || is_delivered || members.flag("isSynthetic") == Some(true);
     Line {
         is_assistant: kind.as_deref().and_then(is_assistant).map(|is_assistant| is_assistant && !is_failure),
         kind,
@@ -171,7 +170,11 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
         agent: caller.or_else(|| ident(members, "agentId")),
         queue: None,
         writer: if by_harness { Actor::Environment } else { Actor::User },
-        is_skipped: !is_kept && (is_synthetic || skips.iter().any(|key| members.flag(key) == Some(true))),
+        is_skipped: !is_failure
+            && (is_synthetic
+                || skips
+                    .iter()
+                    .any(|key| members.flag(key) == Some(true) && !(is_delivered && *key == "isMeta"))),
         time: members.time("timestamp"),
         // Lines of one response of Cursor share this id.
         message_id: message.name("id").or_else(|| ident(members, "model_call_id")),

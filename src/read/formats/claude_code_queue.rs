@@ -28,8 +28,8 @@ pub(super) struct Queue<'a> {
     /// Texts that became messages, and may have a line of their own as well: how many times, and the latest turn.
     sent: DigestMap<u64>,
     sent_in: DigestMap<u64>,
-    /// The text that was dequeued for the next line.
-    dequeued: Option<TextCow<'a>>,
+    /// The text that was dequeued for the next line of a message.
+    pub(super) dequeued: Option<TextCow<'a>>,
 }
 
 impl<'a> Queue<'a> {
@@ -44,6 +44,7 @@ impl<'a> Queue<'a> {
         match operation {
             "enqueue" => self.enqueue(text?),
             "popAll" => {
+                self.dequeued = None;
                 self.waiting.clear();
                 self.by_user.clear();
                 self.by_harness.clear();
@@ -89,22 +90,31 @@ impl<'a> Queue<'a> {
 
     /// Returns the message of a line in this turn: its text, unless that is a message already. If the text was removed
     /// before a dequeue, the removal took the text that seemed to be dequeued.
-    pub(super) fn message(&mut self, text: TextCow<'a>, is_attached: bool, turn: u64) -> Option<TextCow<'a>> {
-        let (digest, dequeued) = (digest(&text), self.dequeued.take_if(|_| !is_attached));
+    pub(super) fn message(
+        &mut self,
+        text: TextCow<'a>,
+        dequeued: Option<TextCow<'a>>,
+        is_attached: bool,
+        turn: u64,
+    ) -> Option<TextCow<'a>> {
+        let digest = digest(&text);
         let may_repeat = is_attached || dequeued.is_some() || self.sent_in.get(&digest) == Some(&turn);
         let is_sent = !take(&mut self.waiting, digest) && may_repeat && take(&mut self.sent, digest);
         if is_sent { dequeued } else { Some(text) }
     }
 }
 
-/// Returns the digest of a text. The queue has other attributes of a message from another session than later lines.
+/// Returns the digest of a text. For a message from another session, an attribute that later lines lack is left out.
 fn digest(text: &TextCow<'_>) -> Digest {
     let text = text.text();
     if !text.starts_with(OF_SESSION) {
         return text.digest();
     }
     let text = text.to_str();
-    Text::from(text.split_once('>').map_or(&*text, |(_, words)| words)).digest()
+    let without = text
+        .split_once(" hop-chain=\"")
+        .and_then(|(before, rest)| rest.split_once('"').map(|(_, after)| format!("{before}{after}")));
+    Text::from(without.as_deref().unwrap_or(&text)).digest()
 }
 
 /// Lowers the count of a text, or returns false if it has none.

@@ -83,9 +83,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 run.reward = event.name("result").as_deref().and_then(graded);
             }
             Some("session.status_idle") => {
-                let reason = event.object("stop_reason").name("type");
-                run.metadata.termination = reason.map(Cow::into_owned);
+                if let Some(reason) = event.object("stop_reason").name("type") {
+                    run.metadata.termination = Some(reason.into_owned());
+                }
             }
+            Some("session.status_running") => run.metadata.termination = None,
             Some("session.status_terminated") => run.metadata.termination = Some("terminated".to_owned()),
             Some(kind) if kind.starts_with("session.") || kind.starts_with("span.") => {}
             Some("agent.thinking" | "user.tool_confirmation" | "user.interrupt") => {}

@@ -38,11 +38,11 @@ fn chat(members: &Members<'_>, runs: &mut Runs<'_>) {
     let id = members.name("sessionId").map(Cow::into_owned);
     let mut main = begin(id.clone(), None);
     let mut helpers = Ordered::default();
-    // The last call of a sub-agent. Older exports do not name it in the calls of the sub-agent, which follow it.
-    let mut caller = None;
     for request in members.objects("requests") {
         let mut calls = self::request(&request, &mut main);
         add_shown(&mut calls, &request, &mut main);
+        // The last call of a sub-agent. Older exports do not name it in the calls of the sub-agent, which follow it.
+        let mut caller = None;
         for part in parts(&request, true) {
             let of_call = call_id(&part).and_then(|id| calls.get(&id).copied());
             if is_own(&part) && part.name("toolId").is_some_and(|tool| tool.starts_with("runSubagent")) {
