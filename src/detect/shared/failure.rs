@@ -12,8 +12,8 @@ use super::check::Check;
 use super::does::Does;
 use super::failure_lines::{complains, details, is_start_up, is_usage, quoted, telling};
 use super::failure_phrases::{
-    ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, JSON_NO_TESTS, KILLED, MISSING, NO_TOOL, RAISED, RAN,
-    RED, REFUSED, SHAPE, TYPED, USAGE,
+    ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, JSON_NO_TESTS, KILLED, MISSING, NO_TOOL, RAN, RED,
+    REFUSED, SHAPE, TYPED, USAGE,
 };
 use super::failure_text::{TAIL, answers_no, is_echo, ran_no_test, states_failure, was_aborted};
 use super::lexicon::Meaning;
@@ -244,9 +244,9 @@ impl Failure {
             && SHELLS.iter().any(|shell| self.line.starts_with(shell))
     }
 
-    /// Returns true if the line with the cause begins with the type of an error or exception.
+    /// Returns true if the line with the cause names the type of an error.
     pub(crate) fn is_raised(&self) -> bool {
-        TYPED.is_match(&self.line) || RAISED.is_match(&self.line)
+        TYPED.is_match(&self.line)
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Baseline, Check, Does, Excuse, Failure, FailureKind, Meaning, Part, Report, Shown, Undo,
-    after_colon, diagnoses, is_blank,
+    Attempt, Baseline, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo, after_colon,
+    diagnoses, is_blank,
 };
 use crate::trace::{Action, Provenance, Status};
 
@@ -98,16 +98,11 @@ impl Checks {
             && check == Check::Tests
             && action.observation.present().is_none_or(is_blank);
         let passed = failure.is_none() && !is_silent && (is_ok || is_free_of_errors(attempt, action));
-        let has_run = |failure: &Failure| !failure.misses(told.name()) && !failure.is_of_shell();
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
             match failure {
-                // A snippet or script may print an error on purpose.
-                Some(failure)
-                    if check <= Check::Script
-                        && !failure.recorded
-                        && !failure.is_raised()
-                        && has_run(failure) => {}
+                // A snippet may print an error on purpose.
+                Some(failure) if check == Check::Snippet && !failure.recorded && !failure.is_raised() => {}
                 // Style is often left as it is, on purpose.
                 Some(failure) if check == Check::Form && is_style(told, &failure.line) => {}
                 // A script may report a result by its exit code, so a failure without a message does not count.
@@ -126,7 +121,7 @@ impl Checks {
                         check,
                         shown: Shown::part(&attempt.call, told),
                         line: failure.line.clone(),
-                        ran: has_run(failure),
+                        ran: !failure.misses(told.name()) && !failure.is_of_shell(),
                     });
                     self.any_failed = true;
                 }
