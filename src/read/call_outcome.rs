@@ -164,9 +164,12 @@ const REPORTS: [&str; 8] = [
 pub(super) fn reports_failure(text: Text<'_>) -> bool {
     let head = text.head(48);
     let rest = head.trim_start_matches(|letter: char| letter.is_ascii_digit());
-    let is_of_arguments =
-        || [" validation error for ", " validation errors for "].iter().any(|what| rest.starts_with(what));
-    rest.len() < head.len() && is_of_arguments() || REPORTS.iter().any(|start| text.starts_with(start))
+    let kinds = [" validation error for ", " validation errors for "];
+    let title =
+        || kinds.iter().find_map(|kind| rest.strip_prefix(kind)).and_then(|title| title.lines().next());
+    let is_of_arguments = || title().is_some_and(|title| !title.contains(' '));
+    head.starts_with(|letter: char| matches!(letter, '1'..='9')) && is_of_arguments()
+        || REPORTS.iter().any(|start| text.starts_with(start))
 }
 
 /// Returns true if the text is a failed result as Python prints it: a message of LangChain, or a result of MCP.

@@ -77,10 +77,7 @@ pub(super) fn inside<'a>(
         return Ok((found > 0).then(|| items.to_vec()));
     };
     let may_be = |(key, value): &(&str, Raw<'a>)| {
-        // Without an input, an output is that of an agent.
-        let is_output = || *key == "output" && value.kind() == Kind::Object && !members.has("input");
-        let is_run = || !NO_RUNS.contains(key) || is_output();
-        let is_known = if by == ByWhom::Any { RUNS.contains(key) } else { is_run() };
+        let is_known = if by == ByWhom::Any { RUNS.contains(key) } else { !NO_RUNS.contains(key) };
         is_known && matches!(value.kind(), Kind::Object | Kind::List)
     };
     let values: Vec<_> = members.iter().filter(may_be).collect();

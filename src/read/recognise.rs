@@ -11,7 +11,7 @@ use std::slice;
 use super::Format;
 use super::document::Document;
 use super::format::{Reader, RecordReader};
-use super::formats::{events_lists, unread};
+use super::formats::{chat, events_lists, unread};
 use super::framing::{self, Framing};
 use super::inside::{ByWhom, DEPTH, inside};
 use super::members::Members;
@@ -284,7 +284,11 @@ pub(super) fn lines_of(
     let is_asked = wanted.is_none_or(is_generic);
     let lines = if is_asked { lines } else { &[] };
     for line in lines.iter().take(LINES[1]).filter_map(|line| Document::of_value(*line)) {
-        if claimed(&line, wanted)?.is_some() {
+        let members = line.members();
+        // Lines without a name of their own may be copies of one growing run.
+        let is_named = chat::metadata(&members).task.is_some() || members.is("messages", Kind::String);
+        let claimed = if is_named { claimed(&line, wanted)?.is_some() } else { false };
+        if claimed || inside(&line, wanted, DEPTH, ByWhom::Any)?.is_some() {
             return Ok(Some(Claimed::Each));
         }
     }

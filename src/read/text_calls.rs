@@ -361,5 +361,6 @@ fn outcome(text: &str) -> Outcome {
 fn is_of_ipython(text: &str) -> bool {
     let rest = text.trim_start_matches('-');
     let heading = words::first_line(rest.trim_start());
-    text.len() - rest.len() >= 10 && heading.trim_end().ends_with("Traceback (most recent call last)")
+    let name = heading.trim_end().strip_suffix("  Traceback (most recent call last)");
+    text.len() - rest.len() >= 10 && name.is_some_and(|name| !name.trim_end().contains([' ', ':']))
 }

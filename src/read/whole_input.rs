@@ -304,7 +304,8 @@ fn read_inside(
     let around = holder.members();
     let outer = std::mem::replace(&mut runs.around, chat::around(&around));
     runs.around.metadata.task = runs.around.metadata.task.take().or_else(|| outer.metadata.task.clone());
-    runs.around.reward = runs.around.reward.or(outer.reward);
+    // A reward is handed to the only run, not to the attempts of one.
+    runs.around.reward = runs.around.reward.or(outer.reward.filter(|_| values.len() == 1));
     let mut members = around.iter();
     for value in values.iter().copied() {
         let Some(document) = Document::of_value(value) else {

@@ -288,7 +288,7 @@ impl Fold for Stuck {
                     self.history.forget(key);
                     self.looks.clear();
                 }
-                let now = self.history.add(&attempt, self.user.messages);
+                let now = self.history.add(&attempt, self.user.requests);
                 let repeat = self.repeat(&now, &attempt, Some(action));
                 found.extend(repeat.and_then(|repeat| self.keep(repeat)));
                 if let Some((count, first)) = self.same_answer.observe(&attempt, action)

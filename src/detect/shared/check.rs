@@ -55,7 +55,7 @@ impl Check {
         // PowerShell's `Test-Path` only looks.
         let looks = |word: &str| word.contains('-') && Meaning::of(word).is(Meaning::READS);
         // A path says nothing of what is done with it: `adb push a.wav /sdcard/test/`.
-        let asked = words().enumerate().filter(|(at, word)| *at == 0 || !word.contains(['/', '.']));
+        let asked = words().enumerate().filter(|(at, word)| *at == 0 || !word.starts_with(['/', '~']));
         let asked = asked.map(|(_, word)| word).filter(|word| is_asked && word.len() < 80 && !looks(word));
         let asked = asked.flat_map(|word| last_part(word).split([' ', ':', '.', '-']));
         let said = Meaning::of_any(asked.chain(named));

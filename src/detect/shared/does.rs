@@ -97,7 +97,10 @@ impl Does {
             let is_plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase());
             let mut verbs = command.arguments().take(2).take_while(is_plain);
             let may_name_verb = !meaning.is(says_more) && !command.path.contains('/');
-            may_name_verb && verbs.any(|word| Meaning::of(word).is(Meaning::CHANGES))
+            let checks = |word: &str| Meaning::of(word).is(Meaning::CHECKS.or(Meaning::CHECKS_BUILD));
+            may_name_verb
+                && !command.arguments().any(checks)
+                && verbs.any(|word| Meaning::of(word).is(Meaning::CHANGES))
         };
         if meaning.is(Meaning::READS) {
             Self::Read

@@ -13,7 +13,7 @@ pub(crate) struct Past {
     pub(crate) turn: u64,
     /// The number of the attempt, counted from 0.
     pub(crate) number: u64,
-    /// The number of the user's messages before it.
+    /// The number of the user's requests before it.
     pub(crate) requests: u64,
     pub(crate) key: Option<Digest>,
     /// `None` if the answer was not recorded. Such an outcome must never count as equal to another.
@@ -124,7 +124,7 @@ impl History {
     /// matter.
     const SUCCESSES: usize = 32;
 
-    /// Adds an attempt and returns it as it is remembered. `requests` is the number of the user's messages so far.
+    /// Adds an attempt and returns it as it is remembered. `requests` is the number of the user's requests so far.
     ///
     /// Two failures are the same if their programs and signatures are equal and, for calls that write and run no check,
     /// their files. A tool and a program of a command line are never equal.

@@ -9,7 +9,6 @@ use std::ops::ControlFlow::{self, Break, Continue};
 pub(in crate::read) use super::chat_around::{around, metadata, reward};
 use super::chat_element::ElementProbe;
 use super::chat_messages::Conversation;
-use super::events_object::Event;
 use super::prelude::*;
 
 const fn definition(signature: &'static [Shape]) -> Definition {
@@ -58,9 +57,11 @@ fn claims(document: &Document<'_>) -> bool {
     }
 }
 
-/// Calls `read` with the messages of an object that holds them as JSON in a string, as tables do.
+/// Calls `read` with the messages of an object that holds them as JSON in a string, as rows of tables do.
 fn written<T>(members: &Members<'_>, read: impl FnOnce(&[Raw<'_>]) -> T) -> Option<T> {
-    let text = members.name("messages").filter(|text| text.starts_with('['))?;
+    let is_row = !members.has("type")
+        && members.iter().all(|(_, value)| value.items().is_none() && value.kind() != Kind::Object);
+    let text = members.name("messages").filter(|text| is_row && text.starts_with('['))?;
     let list = Raw::over(text.as_bytes(), 0);
     let items = list.items().filter(|_| list.json().is_sound())?;
     Some(read(&items))
@@ -172,12 +173,14 @@ fn is_something_else(members: &Members<'_>) -> bool {
         || FOREIGN.iter().any(|key| members.has(key) && !(*key == "steps" && are_copied(members)))
 }
 
-/// Returns true if the steps next to messages are copies of them: the messages include answers from tools, or they
-/// are from an agent, and no step is a call.
+/// Returns true if the steps next to messages are copies of them: the messages include answers from tools, or all steps
+/// are messages.
 fn are_copied(members: &Members<'_>) -> bool {
+    let is_response = |step: Members<'_>| {
+        matches!(step.name("message_type").as_deref(), Some("llm_response" | "user_message"))
+    };
     let has = |role| members.objects("messages").any(|message| message.name("role").as_deref() == Some(role));
-    let have_calls = || members.list("steps").into_iter().any(|step| Event::of(step).is_call());
-    has("tool") || has("assistant") && !have_calls()
+    has("tool") || has("assistant") && members.objects("steps").all(is_response)
 }
 
 /// Returns the elements of an object, and their kind.

@@ -15,7 +15,7 @@ pub(super) const FORMAT: Definition = Definition {
         ])),
         Shape::Together(
             "nothing but lines about a session",
-            |look| matches!(look, Look::Lines(lines) if lines.iter().all(|line| NOTE.fits(line))),
+            |look| matches!(look, Look::Lines(lines) if !lines.is_empty() && lines.iter().all(|line| NOTE.fits(line))),
         ),
         Shape::Object(Holds("loglines", &TURN)),
         Shape::Each(All(&[
@@ -130,11 +130,14 @@ impl<'a> Sessions<'a> {
         if line.is_of_cursor() {
             session.run.metadata.agent = Some("cursor".into());
         }
-        let dequeued = session.queue.dequeued.take_if(|_| line.queue.is_none());
         session.has_failed = line.model.as_deref() == Some(SYNTHETIC);
         if is_assistant {
             return session.assistant(line);
         }
+        let dequeued = session
+            .queue
+            .dequeued
+            .take_if(|_| line.queue.is_none() && (line.text.is_some() || line.blocks.is_empty()));
         let (turn, is_attached) = (session.next_turn(), line.queue.is_some());
         if let Some(text) = line.text.take() {
             line.text = session.queue.message(text, dequeued, is_attached, turn);

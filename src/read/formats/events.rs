@@ -6,8 +6,7 @@ use super::chat;
 use super::events_lists::{elements, has_done, shows_a_run};
 use super::events_object::{Event, What};
 use super::events_what::{
-    ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, ROUND, TRANSCRIPTS,
-    asked, said,
+    ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, TRANSCRIPTS, asked, said,
 };
 use super::prelude::*;
 
@@ -247,9 +246,7 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let session = |event: &Event<'a>| event.session().or_else(|| event.task().filter(|_| of_task));
     let mut last = events.iter().find_map(session).or_else(|| header.and_then(|header| header.ident("id")));
     // Calls do not repeat the task and the final message that are next to their list.
-    let is_round = |event: &Event<'_>| event.layers.iter().any(|layer| ROUND.fits(layer));
-    let tells = |event: &Event<'_>| matches!(event.what, Some(What::Message(_) | What::Start));
-    let is_told = events.iter().any(|event| tells(event) && !is_round(event));
+    let is_told = events.iter().any(|event| matches!(event.what, Some(What::Message(_) | What::Start)));
     let mut task = asked(&document.members()).filter(|_| !is_told);
     let is_over = is_told || events.iter().any(|event| event.what == Some(What::Finish));
     let (mut number, mut count, mut last_question) = (0, None, None);
@@ -292,9 +289,7 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         run.recording.pass_over("actions next to the messages", logged as u64);
         if !elements.is_empty() && !is_over {
             run.recording.turn(None);
-            let last = events.last().and_then(Event::text).map(|text| text.text().to_str().into_owned());
-            let said = said(members).filter(|said| last.as_deref() != Some(&*said.text().to_str()));
-            run.recording.say(Actor::Agent, said);
+            run.recording.say(Actor::Agent, said(members));
         }
     }
     runs.pass_over("events of other types", others as u64);

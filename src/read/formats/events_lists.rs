@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::events_object::{Event, What, holds_answers};
-use super::events_what::{ASKED, LISTS_OF_CALLS, ROUND, SAID, SCORED, TASK, TRANSCRIPTS};
+use super::events_what::{ASKED, LISTS_OF_CALLS, SAID, SCORED, TASK, TRANSCRIPTS};
 use super::prelude::*;
 
 /// Returns true if a document has a call, or messages of a user and an agent.
@@ -126,8 +126,7 @@ fn are_events(items: &[Raw<'_>]) -> bool {
 /// Returns true if an object is a numbered turn of a run, with its answered calls.
 fn is_turn(object: &Members<'_>) -> bool {
     const NUMBERS: [&str; 6] = ["turn", "turn_id", "turn_number", "turn_index", "iteration", "round"];
-    let is_numbered = || NUMBERS.iter().any(|key| object.has(key)) && holds_answers(object);
-    ROUND.fits(object) || is_numbered() && !is_listed(object)
+    NUMBERS.iter().any(|key| object.has(key)) && holds_answers(object) && !is_listed(object)
 }
 
 /// Returns true if an object is a run of its own, with its answered calls and its task or transcript.

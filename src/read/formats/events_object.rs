@@ -3,7 +3,7 @@
 pub(super) use super::events_what::What;
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
-    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, ROUND, SESSIONS, STEP,
+    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP,
     SUMMARISED, TASKS, is_named_call, says,
 };
 use super::prelude::*;
@@ -35,6 +35,8 @@ impl<'a> Event<'a> {
         while let Some(last) = layers.last().filter(|_| layers.len() < 5) {
             let object = |key: &&&str| last.is(key, Kind::Object);
             let known = |keys: &'static [&'static str]| keys.iter().find(object);
+            // Answers of API-Bank repeat the call.
+            let repeats = |key: &str| last.has("api_name") && last.object(key).has("api_name");
             // An answer may repeat its call, which does not make it a call.
             let is_answer = last.name("role").is_some_and(|role| What::of(&role) == Some(What::Tool));
             let inner = if let Some(key) = known(&CALL_KEYS).filter(|_| !is_answer) {
@@ -44,10 +46,7 @@ impl<'a> Event<'a> {
                 by_place = Some(What::Result);
                 key
             } else if let Some(key) =
-                // Answers of API-Bank repeat the call.
-                known(&INNER).filter(|key| {
-                    !ANSWERS.contains(key) || last.has("api_name") || !is_named_call(last)
-                })
+                known(&INNER).filter(|key| !ANSWERS.contains(key) || repeats(key) || !is_named_call(last))
             {
                 key
             } else {
@@ -89,6 +88,7 @@ impl<'a> Event<'a> {
             |word: Cow<'_, str>| What::of(&word).filter(|what| matches!(what, What::Call | What::Result));
         let sender = || layers.first()?.name("sender").filter(|_| says(&layers, "type", &["message"]));
         let mut what = by_place
+            .or_else(|| layers.first()?.has("api_name").then_some(What::Tool))
             .or_else(|| words.into_iter().find_map(|word| What::of(&word)))
             .or_else(|| What::of(&sender()?))
             .or_else(|| layers.last()?.name("action").and_then(of_action));
@@ -105,7 +105,7 @@ impl<'a> Event<'a> {
         if what.is_none() && layers.last().is_some_and(is_end) {
             what = Some(What::Finish);
         }
-        if what.is_none() && layers.iter().any(|layer| holds_answers(layer) || ROUND.fits(layer)) {
+        if what.is_none() && layers.iter().any(holds_answers) {
             what = Some(What::Message(Actor::Agent));
         }
         // A stream of OpenAI's Responses adds an item before it has arguments. Approvals repeat the call, and sub-agents
@@ -241,8 +241,7 @@ impl<'a> Event<'a> {
             texts.iter().find_map(|(key, text)| self.get(&[key])?.member(text).and_then(words::text))
         };
         let keys = ["content", "text", "parts", "contents", "message", "prompt", "model_output"];
-        let of_round = || self.layers.iter().find(|layer| ROUND.fits(layer))?.text("reasoning");
-        self.find(&keys, Members::text).or_else(of_hook).or_else(of_round)
+        self.find(&keys, Members::text).or_else(of_hook)
     }
 
     /// Returns the parts of the content that are calls or results.
@@ -328,7 +327,10 @@ impl<'a> Event<'a> {
 
     /// Returns the text of a result and its outcome.
     pub(super) fn answer(&self) -> (Option<TextCow<'a>>, Outcome) {
-        let error = self.get(&ERRORS).filter(|error| error.boolean().is_none());
+        let is_none = |error: &Raw<'a>| {
+            error.boolean().is_some() || matches!(&*error.spelling(), "\"\"" | "{}" | "[]" | "\"None\"")
+        };
+        let error = self.get(&ERRORS).filter(|error| !is_none(error));
         let outputs = if self.what == Some(What::Step) { &OUTPUTS_OF_STEPS[..] } else { &OUTPUTS };
         let is_blank = |output: &Raw<'a>| match output.items() {
             Some(items) => items.is_empty(),

@@ -14,10 +14,7 @@ pub(super) const CALL_KEYS: [&str; 4] = ["toolUse", "functionCall", "function_ca
 pub(super) const RESULT_KEYS: [&str; 4] =
     ["toolResult", "functionResponse", "function_response", "tool_result"];
 
-pub(super) const LISTS_OF_CALLS: [&str; 5] =
-    ["tool_calls", "toolCalls", "tool_uses", "tools_called", "executions"];
-/// A round of MCP-Bench: what the agent said, and its calls with their answers.
-pub(super) const ROUND: Mark = All(&[Is(Kind::String, &["reasoning"]), Is(Kind::List, &["executions"])]);
+pub(super) const LISTS_OF_CALLS: [&str; 4] = ["tool_calls", "toolCalls", "tool_uses", "tools_called"];
 /// Keys of lists of results in a message.
 pub(super) const LISTS_OF_RESULTS: [&str; 2] = ["tool_results", "tool_returns"];
 pub(super) const NAMES: [&str; 7] =
@@ -117,10 +114,8 @@ pub(super) const SESSIONS: [&str; 5] =
     ["sessionId", "session_id", "conversation_id", "thread_id", "query_id"];
 /// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
 pub(super) const TASKS: [&str; 5] = ["task_id", "episode_id", "mission_id", "ticket_id", "runId"];
-pub(super) const ASKED: [&str; 7] =
-    ["prompt", "question", "query", "task", "instruction", "input", "task_description"];
-pub(super) const SAID: [&str; 10] = [
-    "final_solution",
+pub(super) const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
+pub(super) const SAID: [&str; 9] = [
     "final_answer",
     "final_text",
     "final_response",
@@ -239,13 +234,9 @@ impl What {
             | "after_agent_response" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
             "agent_start" | "run_start" | "task_start" => Self::Start,
-            "tool"
-            | "api"
-            | "function"
-            | "mcp_tool"
-            | "after_tool"
-            | "post_tool_use"
-            | "post_tool_use_failure" => Self::Tool,
+            "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {
+                Self::Tool
+            }
             "tool_call"
             | "tool_use"
             | "function_call"

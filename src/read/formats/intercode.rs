@@ -9,7 +9,13 @@ pub(super) const FORMAT: Definition =
 const EPISODE: Mark = Any(&[
     In("turn_history", &Is(Kind::List, &["actions", "observations"])),
     // Of people.
-    All(&[Has(&["query", "gold"]), Every("trajectory", &Has(&["action", "observation"]))]),
+    All(&[
+        Has(&["query", "gold"]),
+        Every(
+            "trajectory",
+            &All(&[Is(Kind::String, &["action"]), Has(&["observation"]), Not(&Has(&["thought"]))]),
+        ),
+    ]),
 ]);
 
 fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
@@ -78,9 +84,13 @@ fn executed(action: &str) -> &str {
 }
 
 fn outcome(is_valid: Option<bool>, observation: Option<&TextCow<'_>>) -> Outcome {
-    let starts = ["Error executing query:", "Traceback (most recent call last)", "{'error': ", "{\"error\":"];
+    let starts =
+        ["Error executing query:", "Traceback (most recent call last)", "{'error': '", "{\"error\": \""];
     let complains = |text: &TextCow<'_>| {
-        let is_unknown = || text.text().to_str().trim_end().ends_with("command not found");
+        let is_unknown = || {
+            let text = text.text().to_str();
+            text.lines().count() == 1 && text.trim_end().ends_with("command not found")
+        };
         starts.iter().any(|start| text.text().starts_with(start)) || is_unknown()
     };
     is_valid.map_or_else(

@@ -23,12 +23,18 @@ pub(super) fn response(value: Raw<'_>) -> Option<String> {
     response.message()
 }
 
+/// Returns the members of an object for which llama-stack records its class as well.
+pub(super) fn without_class(value: Raw<'_>) -> Raw<'_> {
+    let members = value.member("__type__").and_then(|_| value.member("__data__"));
+    members.filter(|members| members.kind() == Kind::Object).unwrap_or(value)
+}
+
 fn events(value: Raw<'_>) -> Vec<Value> {
     let event = |line: &str| serde_json::from_str(line.strip_prefix("data:")?).ok();
     if let Some(items) = value.items() {
         let event = |item: Raw<'_>| match item.string() {
             Some(line) => event(&line),
-            None => serde_json::from_str(&item.member("__data__").unwrap_or(item).spelling()).ok(),
+            None => serde_json::from_str(&without_class(item).spelling()).ok(),
         };
         return items.into_iter().filter_map(event).collect();
     }

@@ -86,7 +86,12 @@ impl<'a> Messages<'a> {
                         .list_or_null(|call| tool_call(call, self.texts).map(|call| self.calls.push(call)))?;
                 }
                 // Once a role other than `tool` is known, the id is skipped, whatever its type.
-                b"tool_call_id" => answers = id(value)?,
+                b"tool_call_id"
+                    if value.kind()? == Kind::String
+                        && actor.is_none_or(|actor| actor == Actor::Environment) =>
+                {
+                    answers = id(value)?.filter(|id| !id.is_empty());
+                }
                 b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
                 // The same holds for the flag.
                 b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
@@ -133,7 +138,7 @@ fn tool_call<'a>(json: &mut Json<'a>, texts: bool) -> Read<(Call<'a>, Option<Act
             b"id" => call.id = id(value)?,
             b"requestor" => caller = requestor(value)?,
             // As chats of OpenAI have it.
-            b"function" => {
+            b"function" if value.kind()? == Kind::Object => {
                 value.object_or_null(|key, value| called(key, value, texts, &mut name, &mut call))?;
             }
             _ => called(key, value, texts, &mut name, &mut call)?,
