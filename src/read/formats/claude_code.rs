@@ -13,10 +13,6 @@ pub(super) const FORMAT: Definition = Definition {
             TURN,
             Any(&[SESSION, Is(Kind::String, &["session_id"]), Is(Kind::String, &["uuid"])]),
         ])),
-        Shape::Together(
-            "nothing but lines about a session",
-            |look| matches!(look, Look::Lines(lines) if !lines.is_empty() && lines.iter().all(|line| NOTE.fits(line))),
-        ),
         Shape::Object(Holds("loglines", &TURN)),
         Shape::Each(All(&[
             Says("type", &["result"]),
@@ -28,16 +24,6 @@ pub(super) const FORMAT: Definition = Definition {
 };
 
 const TURN: Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
-
-/// A line about a session, which may have no turns.
-const NOTE: Mark = Any(&[
-    All(&[
-        Says("type", &["mode", "permission-mode", "last-prompt", "ai-title", "custom-title", "agent-name"]),
-        SESSION,
-    ]),
-    All(&[Says("type", &["summary"]), Is(Kind::String, &["summary", "leafUuid"])]),
-    All(&[Says("type", &["file-history-snapshot"]), Has(&["messageId", "snapshot"])]),
-]);
 
 const SESSION: Mark = Is(Kind::String, &["sessionId"]);
 

@@ -157,8 +157,9 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let (stated, duration) = facts.map(|facts| beside_result(&facts.into())).unwrap_or_default();
     let unknown = if members.has("toolDenialKind") { Some(UnknownReason::Refused) } else { stated };
     let origin = members.object("origin").name("kind");
-    let is_delivered = matches!(origin.as_deref(), Some("coordinator" | "peer" | "task-notification"));
-    let by_harness = is_failure || is_delivered || members.flag("isSynthetic") == Some(true);
+    let is_delivered = matches!(origin.as_deref(), Some("coordinator" | "peer"));
+    let is_notice = origin.as_deref() == Some("task-notification");
+    let by_harness = is_failure || is_delivered || is_notice || members.flag("isSynthetic") == Some(true);
     Line {
         is_assistant: kind.as_deref().and_then(is_assistant).map(|is_assistant| is_assistant && !is_failure),
         kind,
