@@ -206,6 +206,12 @@ impl Attempts {
         Some(attempt)
     }
 
+    /// Returns true if a call of the program after a step is still running.
+    pub(crate) fn is_running(&self, program: &str, after: u64) -> bool {
+        let runs = |running: &Running| running.call.call.parts.iter().any(|part| &*part.program == program);
+        self.running.iter().any(|running| running.step > after && runs(running))
+    }
+
     /// Returns the call without an answer that this message answers, with its outcome, and the call as
     /// messages show it. The message must come from the user or the environment, directly after the call.
     pub(crate) fn answered(&mut self, step: &Step<'_>) -> Option<(Attempt, Shown)> {

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::purpose::is_install;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
     Attempt, Baseline, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo, after_colon,
-    diagnoses, is_blank,
+    diagnoses, installed, is_blank,
 };
-use crate::trace::{Action, Provenance, Status};
+use crate::trace::{Action, Provenance, Status, UnknownReason};
 
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
@@ -45,6 +46,8 @@ struct FailedCheck {
     line: String,
     /// Whether its program was found. If not, the message says that the check could not run.
     ran: bool,
+    /// The module or command that it did not find, as [`installed`] names it.
+    missing: Option<String>,
 }
 
 impl Checks {
@@ -89,6 +92,15 @@ impl Checks {
                 since.failed.retain(|failed| !is_settled(failed));
             }
         }
+        // A module that a check did not find was installed.
+        if failure.is_none() && attempt.call.call.parts.iter().any(is_install) {
+            let names = installed(&attempt.call.call.text);
+            let misses =
+                |failed: &FailedCheck| failed.missing.as_ref().is_some_and(|name| names.contains(name));
+            for since in [&mut self.all, &mut self.work] {
+                since.failed.retain(|failed| !misses(failed));
+            }
+        }
         let Some(check) = told.check else { return false };
         let is_test = check >= Check::Form;
         let of_work = is_test || told.script.as_ref().is_some_and(|script| self.files.contains(script));
@@ -98,6 +110,8 @@ impl Checks {
             && check == Check::Tests
             && action.observation.present().is_none_or(is_blank);
         let passed = failure.is_none() && !is_silent && (is_ok || is_free_of_errors(attempt, action));
+        // A check that was started again, and whose result is not recorded, may have passed.
+        let is_pending = matches!(action.reason, Some(UnknownReason::Unanswered | UnknownReason::Running));
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
             match failure {
@@ -107,9 +121,11 @@ impl Checks {
                 Some(failure) if check == Check::Form && is_style(told, &failure.line) => {}
                 // A script may report a result by its exit code, so a failure without a message does not count.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
-                Some(_) if without_changes => {
+                _ if is_pending || failure.is_some() && without_changes => {
                     since.failed.retain(|failed| failed.program != told.program);
                 }
+                // A script may look for something that is not there.
+                Some(failure) if !is_test && is_of_reader(&failure.line) => {}
                 // A time-out or a run without tests says nothing about what was checked.
                 Some(failure)
                     if attempt.excuse != Some(Excuse::Transient)
@@ -122,6 +138,10 @@ impl Checks {
                         shown: Shown::part(&attempt.call, told),
                         line: failure.line.clone(),
                         ran: !failure.misses(told.name()) && !failure.is_of_shell(),
+                        missing: match &failure.kind {
+                            FailureKind::Missing(name) => Some(name.replace('_', "-")),
+                            _ => None,
+                        },
                     });
                     self.any_failed = true;
                 }
@@ -173,6 +193,11 @@ impl Checks {
         let files = files + self.linters.len();
         failed * 512 + files * 96 + self.baseline.memory()
     }
+}
+
+/// Returns true if a program that reads reports the failure: `grep: a/b: No such file or directory`.
+fn is_of_reader(line: &str) -> bool {
+    line.split_once(": ").is_some_and(|(program, _)| Meaning::of(program).is(Meaning::READS))
 }
 
 /// Returns true if a failed check of form concerns style, not code that cannot run.

@@ -77,7 +77,7 @@ impl Goals {
                     if times < count && times > 1 { format!(", {times} of them") } else { String::new() };
                 format!("{count} look-ups like {shown} failed{of}{line}")
             }
-            OpenReason::InVain => format!("{shown} failed in all {count} tries{line}"),
+            OpenReason::InVain => format!("{shown} failed {count} times{line}"),
             OpenReason::HandedOver => {
                 let step = self.handed_over.map_or(group.place.1, |(step, _)| step);
                 let of = if count == 1 {

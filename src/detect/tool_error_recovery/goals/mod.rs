@@ -216,6 +216,13 @@ impl Goals {
         if finds && !found_nothing(call, action) {
             self.reach_where(|goal| !goal.is_shell && finds_files(&goal.program));
         }
+        // Another tool looked up the same thing.
+        if call.does == Does::Read && !call.is_shell && !mine.is_empty() {
+            self.reach_where(|goal| {
+                let others = goal.program != call.program && !goal.targets.is_empty();
+                goal.does == Does::Read && !goal.is_shell && others && goal.targets.is_subset(&mine)
+            });
+        }
         if call.is_shell {
             // Earlier calls of the tool without a command line were malformed.
             self.reach_all(&attempt.call.tool.to_lowercase());
