@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use super::does::Does;
 use super::failure_phrases::{KILLED, NO_SESSION};
 use super::phrase_search::Hints;
-use super::{Call, Facts, Failure, PassedOver, Shown, facts, said, words};
+use super::{Call, Facts, Failure, Part, PassedOver, Shown, facts, said, words};
 use crate::trace::{
     Action, Actor, Actors, Arguments, Digest, DigestMap, DigestSet, Event, Status, Step, UnknownReason,
     first_chars,
@@ -206,10 +206,9 @@ impl Attempts {
         Some(attempt)
     }
 
-    /// Returns true if a call of the program after a step is still running.
-    pub(crate) fn is_running(&self, program: &str, after: u64) -> bool {
-        let runs = |running: &Running| running.call.call.parts.iter().any(|part| &*part.program == program);
-        self.running.iter().any(|running| running.step > after && runs(running))
+    /// Returns true if a call with such a part, made after a step, is still running.
+    pub(crate) fn is_running(&self, wanted: impl Fn(&Part) -> bool, after: u64) -> bool {
+        self.running.iter().any(|run| run.step > after && run.call.call.parts.iter().any(&wanted))
     }
 
     /// Returns the call without an answer that this message answers, with its outcome, and the call as

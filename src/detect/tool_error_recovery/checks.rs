@@ -7,8 +7,8 @@ use super::purpose::is_install;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Baseline, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo, after_colon,
-    diagnoses, installed, is_blank,
+    Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo,
+    after_colon, diagnoses, installed, is_blank,
 };
 use crate::trace::{Action, Provenance, Status, UnknownReason};
 
@@ -40,6 +40,7 @@ struct Since {
 #[derive(Debug, Clone)]
 struct FailedCheck {
     program: Arc<str>,
+    script: Option<String>,
     step: u64,
     check: Check,
     shown: Shown,
@@ -48,6 +49,13 @@ struct FailedCheck {
     ran: bool,
     /// The module or command that it did not find, as [`installed`] names it.
     missing: Option<String>,
+}
+
+impl FailedCheck {
+    /// Returns true if a part of a call runs the same program and script.
+    fn is_of(&self, part: &Part) -> bool {
+        self.program == part.program && self.script == part.script
+    }
 }
 
 impl Checks {
@@ -121,7 +129,8 @@ impl Checks {
                 Some(failure) if check == Check::Form && is_style(told, &failure.line) => {}
                 // A script may report a result by its exit code, so a failure without a message does not count.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
-                _ if is_pending || failure.is_some() && without_changes => {
+                _ if is_pending => since.failed.retain(|failed| !failed.is_of(told)),
+                Some(_) if without_changes => {
                     since.failed.retain(|failed| failed.program != told.program);
                 }
                 // A script may look for something that is not there.
@@ -133,6 +142,7 @@ impl Checks {
                 {
                     since.failed.push(FailedCheck {
                         program: Arc::clone(&told.program),
+                        script: told.script.clone(),
                         step: attempt.step,
                         check,
                         shown: Shown::part(&attempt.call, told),
@@ -160,8 +170,8 @@ impl Checks {
     }
 
     /// Returns the failed checks that no later check cleared, if a source file was changed before the last of them.
-    /// Returns none if the agent was stopped after it changed something to fix them.
-    fn failing(&self, is_stopped: bool) -> &[FailedCheck] {
+    /// Returns none if the agent changed something to fix them, and was then stopped or still runs the last again.
+    fn failing(&self, is_stopped: bool, attempts: &Attempts) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")
                 && ![".md", ".txt", ".patch", ".diff"].iter().any(|end| file.ends_with(end))
@@ -171,13 +181,14 @@ impl Checks {
         let Some(last) = since.failed.last() else { return &[] };
         let counts = |file: &str| is_source(file) && (only_scripts || !self.scripts.contains(file));
         let changed = since.changed.iter().any(|(file, step)| counts(file) && *step < last.step);
-        let in_repair = is_stopped && since.latest > last.step;
+        let runs_again = || attempts.is_running(|part| last.is_of(part), last.step);
+        let in_repair = since.latest > last.step && (is_stopped || runs_again());
         if changed && !in_repair { &since.failed } else { &[] }
     }
 
     /// Returns the failing checks as one finding.
-    pub(super) fn finding(&self, is_stopped: bool) -> Option<Finding> {
-        let failing = self.failing(is_stopped);
+    pub(super) fn finding(&self, is_stopped: bool, attempts: &Attempts) -> Option<Finding> {
+        let failing = self.failing(is_stopped, attempts);
         let ([first, .., last] | [first @ last]) = failing else { return None };
         let (count, line) = (failing.len() as u64, after_colon(&last.line));
         let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };

@@ -338,11 +338,7 @@ impl Fold for Recovery {
     }
 
     fn verdict(&self) -> Verdict {
-        let runs_again = |failing: &Finding| {
-            let program = failing.tool.as_deref().unwrap_or_default();
-            self.attempts.is_running(program, failing.last)
-        };
-        let failing = self.checks.finding(self.user.stopped).filter(|failing| !runs_again(failing));
+        let failing = self.checks.finding(self.user.stopped, &self.attempts);
         let last_check = failing.as_ref().map(|finding| finding.last);
         let mut findings = self.goals.findings(self.end(), last_check);
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));

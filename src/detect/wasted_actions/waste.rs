@@ -70,6 +70,7 @@ struct Seen {
     changes: u64,
     writes: u64,
     spoken: u64,
+    requests: u64,
     waits: u64,
     times: u64,
 }
@@ -122,6 +123,7 @@ impl Waste {
             changes: self.changes,
             writes,
             spoken: self.user.messages,
+            requests: self.user.requests,
             waits: self.waits,
             times: 1,
         };
@@ -168,9 +170,11 @@ impl Waste {
                     || before.changes == now.changes
                         && (call.does != Does::Write || before.writes + 1 == now.writes) =>
             {
+                // The user has spoken since, and may have asked for it again, or a wait may have changed the answer. For
+                // a new request, a file may be read again.
                 let asked_for = before.spoken != now.spoken || before.waits != now.waits;
-                // The user has spoken since, and may have asked for it again, or a wait may have changed the answer.
-                if asked_for && call.does != Does::Read {
+                let is_new = before.requests != now.requests && call.target.is_some();
+                if asked_for && (call.does != Does::Read || is_new) {
                     return None;
                 }
                 let whole = (self.follows || before.times > 1 || !call.is_shell) && !asked_for;
