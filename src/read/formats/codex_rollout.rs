@@ -4,10 +4,11 @@
 use std::collections::VecDeque;
 
 use super::chat_items::{self, Item};
-use super::codex_events::{PRINTED, duration, ended_call, mcp_failed, output_of};
+use super::codex_events::{
+    PRINTED, Scripts, duration, ended_call, is_old_header, name_of, outcome_of, output_of, writer_of,
+};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
-use crate::read::text_calls;
 use crate::trace::{Digest, Entry};
 
 pub(super) const FORMAT: Definition = Definition {
@@ -24,13 +25,6 @@ pub(super) const FORMAT: Definition = Definition {
         list: "",
     }),
 };
-
-/// Returns true for the first line of a session of the earliest Codex versions, where the other lines are bare items.
-fn is_old_header(line: &Members<'_>) -> bool {
-    line.is("id", Kind::String)
-        && ["timestamp", "instructions"].iter().all(|key| line.has(key))
-        && line.keys().all(|key| matches!(key, "id" | "timestamp" | "instructions" | "git"))
-}
 
 /// A session that is being read. An event may concern an earlier result, so steps wait until the next turn of
 /// the model.
@@ -62,8 +56,7 @@ struct Session<'a> {
     last_told: Option<Digest>,
     /// The ids of the calls that began with an event.
     begun: TextSet<Cow<'a, str>>,
-    /// True if a call ran a script, whose own calls are only in events.
-    has_scripts: bool,
+    scripts: Scripts<'a>,
     /// The positions of the calls, by id.
     calls: TextMap<Cow<'a, str>, usize>,
 }
@@ -133,7 +126,7 @@ impl<'a> Session<'a> {
         let answer = stated.answer(output.into());
         if self.calls.contains_key(&id) {
             self.run.steps.answer(call.turn, Some(id.clone()), answer);
-        } else if self.has_scripts && call.actor != Actor::User {
+        } else if self.scripts.are_any && call.actor != Actor::User {
             return self.run.pass_over("events of calls of scripts", 1);
         } else {
             self.run.steps.put(Entry::Call(call, Some(answer), None));
@@ -163,7 +156,8 @@ impl<'a> Session<'a> {
             Some("session_meta") => {
                 let spawn = payload.object("source").object("subagent").object("thread_spawn");
                 let id = payload.name("id").or_else(|| payload.name("session_id"));
-                self.meta(id, spawn.name("parent_thread_id"));
+                let parent = [spawn, payload].iter().find_map(|at| at.name("parent_thread_id"));
+                self.meta(id, parent);
             }
             Some("turn_context") => self.run.model(payload.name("model")),
             Some("response_item") => {
@@ -196,14 +190,7 @@ impl<'a> Session<'a> {
         match (&*kind, Item::of(&kind)) {
             ("message", _) => {
                 let text = item.message("content");
-                let actor = match item.name("role").as_deref() {
-                    Some("assistant") => Actor::Agent,
-                    Some("user") if text.as_ref().is_some_and(|text| text_calls::is_notice(text.text())) => {
-                        Actor::Environment
-                    }
-                    Some("user") => Actor::User,
-                    _ => Actor::System,
-                };
+                let actor = writer_of(item, text.as_ref());
                 if !self.speakers.contains(&actor) {
                     self.speakers.push(actor);
                 }
@@ -226,6 +213,7 @@ impl<'a> Session<'a> {
             (_, Some(Item::Output)) => {
                 let turn = self.others_turn();
                 self.answered.extend(id());
+                self.scripts.end(id().as_ref());
                 let output = item.present("output").or_else(|| item.present("tools"));
                 self.steps.push_back(Step::Output { turn, id: id(), output });
             }
@@ -236,10 +224,10 @@ impl<'a> Session<'a> {
                 self.calls.extend(id().map(|id| (id, place)));
                 let status = item.name("status");
                 let (call, answer) =
-                    kind.call(id(), item.name("name"), status.as_deref(), |key| item.present(key));
+                    kind.call(id(), name_of(item), status.as_deref(), |key| item.present(key));
                 self.answered.extend(id().filter(|_| answer.is_some()));
-                self.has_scripts |= kind == Item::Custom && call.name == "exec";
                 let call = Call { turn, time: time(), ..call };
+                self.scripts.begin(kind, &call);
                 self.steps.push_back(Step::Whole(Entry::Call(call, answer, None)));
             }
             (_, None) => return false,
@@ -251,6 +239,7 @@ impl<'a> Session<'a> {
     fn model_turn(&mut self) -> u64 {
         if !std::mem::replace(&mut self.is_open, true) {
             self.waiting.clear();
+            self.scripts.open.clear();
             self.said = None;
             self.turn_start = self.gone + self.steps.len();
             self.next += 1;
@@ -294,6 +283,16 @@ impl<'a> Session<'a> {
             kind @ ("exec_command_end" | "patch_apply_end" | "mcp_tool_call_end") => {
                 self.ended(kind, event, time)?;
             }
+            "item_completed" => {
+                let item = event.object("item");
+                let kind = match &*item.name("type")? {
+                    "CommandExecution" => "exec_command_end",
+                    "FileChange" => "patch_apply_end",
+                    "McpToolCall" => "mcp_tool_call_end",
+                    _ => return None,
+                };
+                self.ended(kind, &item, time)?;
+            }
             "user_message" => self.told(Actor::User, event.message("message"), time),
             "agent_message" => self.told(Actor::Agent, event.message("message"), time),
             "agent_reasoning" => self.run.pass_over(COPIES, 1),
@@ -334,22 +333,34 @@ impl<'a> Session<'a> {
 
     /// Reads the end of a call. `None` if it has no id.
     fn ended(&mut self, kind: &str, event: &Members<'a>, time: Option<u64>) -> Option<()> {
-        let id = event.name("call_id")?;
-        let failed = match kind {
-            "patch_apply_end" => event.flag("success").map(|is_ok| !is_ok),
-            _ => mcp_failed(&event.object("result")),
-        };
-        self.outcomes.extend(failed.map(|failed| (id.clone(), Outcome::flag(failed))));
-        if kind == "exec_command_end" {
-            self.exit(id.clone(), event);
+        let id = event.name("call_id").or_else(|| event.name("id"))?;
+        let place = self.calls.get(&id).copied();
+        let is_known = place.is_some();
+        let stated = outcome_of(kind, event);
+        if let Some(stated) = stated {
+            let known = self.outcomes.entry(id.clone()).or_insert(stated);
+            // A flag takes precedence, whichever comes first.
+            if known.provenance != Provenance::Flag || stated.provenance == Provenance::Flag {
+                *known = stated;
+            }
         }
-        let is_known = self.calls.contains_key(&id);
+        if let Some(script) = self.scripts.caller(event, time).filter(|_| !is_known) {
+            // The last call of a script decides whether the script failed.
+            self.outcomes.remove(&script);
+            self.outcomes.extend(stated.filter(|it| it.status == Status::Error).map(|it| (script, it)));
+        }
+        let lasted = duration(event).filter(|_| kind == "exec_command_end");
+        if let Some(duration) = lasted
+            && let Some(usage) = place.and_then(|at| self.usage(at))
+        {
+            usage.duration_ns = Some(duration);
+        }
         let has_begun = self.begun.contains(&id);
         let unnamed = || has_begun.then(|| (Call::new(0, None, ""), output_of(event)));
         if !self.answered.contains(&id)
             && let Some((call, output)) = ended_call(kind, event).or_else(unnamed)
         {
-            let is_own = !is_known && !self.has_scripts;
+            let is_own = !is_known && !self.scripts.are_any;
             let turn = if is_own { self.model_turn() } else { self.next };
             let call = Call { id: Some(id), turn, time, ..call };
             self.steps.push_back(Step::Ended(Box::new(call), output));
@@ -358,21 +369,6 @@ impl<'a> Session<'a> {
             }
         }
         Some(())
-    }
-
-    /// Reads the exit code and the duration of a command.
-    fn exit(&mut self, id: Cow<'a, str>, event: &Members<'a>) {
-        let place = self.calls.get(&id).copied();
-        if let Some(failed) = event.get("exit_code").and_then(is_failure_code) {
-            let stated = Outcome::exit_code(failed);
-            let known = self.outcomes.entry(id).or_insert(stated);
-            // A flag takes precedence, whichever comes first.
-            *known = if known.provenance == Provenance::Flag { *known } else { stated };
-        }
-        let lasted = duration(&event.object("duration"));
-        if let (Some(duration), Some(usage)) = (lasted, place.and_then(|at| self.usage(at))) {
-            usage.duration_ns = Some(duration);
-        }
     }
 
     /// Sets the token counts of the message and the calls that wait for them. The same counts may be repeated
