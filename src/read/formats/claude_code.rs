@@ -106,9 +106,9 @@ impl<'a> Sessions<'a> {
         if line.is_skipped {
             return runs.pass_over("internal lines of Claude Code", 1);
         }
+        let calls = line.blocks.iter().filter(|block| block.is_call).count() as u64;
         if part.as_ref().is_some_and(|part| is_copy(part)) {
-            let calls = line.blocks.iter().filter(|block| block.is_call).count();
-            runs.leave_out(calls as u64);
+            runs.leave_out(calls);
             return runs.pass_over("lines of a copy of the session, made for a summary or a question", 1);
         }
         self.has_lines = true;
@@ -121,8 +121,7 @@ impl<'a> Sessions<'a> {
         }
         if session.is_forked {
             session.is_forked = is_assistant;
-            let calls = line.blocks.iter().filter(|block| block.is_call).count();
-            runs.leave_out(calls as u64);
+            runs.leave_out(calls);
             runs.pass_over("calls and results copied to a fork", line.blocks.len() as u64);
             line.blocks.clear();
             if is_assistant {

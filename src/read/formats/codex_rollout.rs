@@ -152,25 +152,25 @@ impl<'a> Session<'a> {
             return;
         }
         let payload = line.object("payload");
-        match line.name("type").as_deref() {
+        let reason = match line.name("type").as_deref() {
             Some("session_meta") => {
                 let spawn = payload.object("source").object("subagent").object("thread_spawn");
                 let id = payload.name("id").or_else(|| payload.name("session_id"));
-                let parent = [spawn, payload].iter().find_map(|at| at.name("parent_thread_id"));
-                self.meta(id, parent);
+                let parent = [&spawn, &payload].iter().find_map(|at| at.name("parent_thread_id"));
+                // A part of a thread repeats nothing of the history that it continues.
+                let base = payload.object("history_base").name("thread_id");
+                self.run.metadata.labels.extend(base.map(|base| ("continues".into(), base.into_owned())));
+                return self.meta(id, parent);
             }
-            Some("turn_context") => self.run.model(payload.name("model")),
-            Some("response_item") => {
-                let is_read = self.item(&payload, line);
-                self.run.pass_over("items of other types", u64::from(!is_read));
-            }
-            Some("event_msg") => {
-                let is_read = self.event(&payload, line.time("timestamp")).is_some();
-                self.run.pass_over("events of other types", u64::from(!is_read));
-            }
-            Some("compacted") => self.run.pass_over("lines with copied history", 1),
-            _ => self.run.pass_over("lines of other types", 1),
-        }
+            Some("turn_context") => return self.run.model(payload.name("model")),
+            Some("response_item") if self.item(&payload, line) => return,
+            Some("event_msg") if self.event(&payload, line.time("timestamp")).is_some() => return,
+            Some("response_item") => "items of other types",
+            Some("event_msg") => "events of other types",
+            Some("compacted") => "lines with copied history",
+            _ => "lines of other types",
+        };
+        self.run.pass_over(reason, 1);
     }
 
     /// Sets the ids, unless they are already set: a resumed session repeats them.
@@ -195,8 +195,7 @@ impl<'a> Session<'a> {
                     self.speakers.push(actor);
                 }
                 let turn = self.turn_of(actor);
-                let message = text.map(|text| Entry::Message { actor, turn, text, time: time() });
-                self.steps.extend(message.map(Step::Whole));
+                self.say(actor, turn, text, time());
             }
             // A message of another agent. One from above in the tree of agents is an instruction.
             ("agent_message", _) => {
@@ -205,9 +204,8 @@ impl<'a> Session<'a> {
                 let below = recipient.strip_prefix(&*author);
                 let is_told = !author.is_empty() && below.is_some_and(|path| path.starts_with('/'));
                 let actor = if is_told { Actor::User } else { Actor::Environment };
-                let (turn, text) = (self.others_turn(), item.message("content"));
-                let message = text.map(|text| Entry::Message { actor, turn, text, time: time() });
-                self.steps.extend(message.map(Step::Whole));
+                let turn = self.others_turn();
+                self.say(actor, turn, item.message("content"), time());
             }
             ("reasoning", _) => _ = self.model_turn(),
             (_, Some(Item::Output)) => {
@@ -233,6 +231,10 @@ impl<'a> Session<'a> {
             (_, None) => return false,
         }
         true
+    }
+
+    fn say(&mut self, actor: Actor, turn: u64, text: Option<TextCow<'a>>, time: Option<u64>) {
+        self.steps.extend(text.map(|text| Step::Whole(Entry::Message { actor, turn, text, time })));
     }
 
     /// Returns the turn of an item of the model, and begins it if none is open.
@@ -299,8 +301,7 @@ impl<'a> Session<'a> {
             "error" => {
                 let text = event.message("message")?;
                 let turn = self.others_turn();
-                let message = Entry::Message { actor: Actor::Environment, turn, text, time };
-                self.steps.push_back(Step::Whole(message));
+                self.say(Actor::Environment, turn, Some(text), time);
             }
             _ => return None,
         }
