@@ -280,7 +280,7 @@ const NOTICES: [&str; 3] = [
 ];
 
 /// Prefixes of other messages that Codex sends in the user's role. One that does not end with a tag counts as the user's.
-const OF_CODEX: [&str; 7] = [
+const OF_CODEX: [&str; 8] = [
     "# AGENTS.md instructions",
     "<recommended_plugins>",
     "<environment_context>",
@@ -288,6 +288,7 @@ const OF_CODEX: [&str; 7] = [
     "<skill>",
     "<subagent_notification>",
     "<turn_aborted>",
+    "<hook_prompt",
 ];
 
 /// Returns true if a user message was written by the harness and contains nothing from the user.

@@ -42,6 +42,8 @@ struct Sessions<'a> {
     init: Option<(Option<Cow<'a, str>>, Cow<'a, str>)>,
     /// The part of each line of a sub-agent, by line id.
     parts: TextMap<Cow<'a, str>, Cow<'a, str>>,
+    /// The sub-agents that are forks of a session and have no line yet.
+    forks: TextSet<Cow<'a, str>>,
 }
 
 impl<'a> session::Session<'a> for Sessions<'a> {
@@ -90,7 +92,8 @@ impl<'a> Sessions<'a> {
     fn session(&mut self, key: Key<'a>) -> &mut Session<'a> {
         let init = self.init.as_ref().filter(|(session, _)| key.1.is_none() && *session == key.0);
         let model = init.map(|(_, model)| model.clone());
-        self.open.get(key, |key| Session { model, ..Session::new(key) })
+        let is_forked = key.1.as_ref().is_some_and(|part| self.forks.remove(part));
+        self.open.get(key, |key| Session { model, is_forked, ..Session::new(key) })
     }
 
     fn line(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
@@ -103,9 +106,9 @@ impl<'a> Sessions<'a> {
         if line.is_skipped {
             return runs.pass_over("internal lines of Claude Code", 1);
         }
+        let calls = line.blocks.iter().filter(|block| block.is_call).count() as u64;
         if part.as_ref().is_some_and(|part| is_copy(part)) {
-            let calls = line.blocks.iter().filter(|block| block.is_call).count();
-            runs.leave_out(calls as u64);
+            runs.leave_out(calls);
             return runs.pass_over("lines of a copy of the session, made for a summary or a question", 1);
         }
         self.has_lines = true;
@@ -115,6 +118,15 @@ impl<'a> Sessions<'a> {
         }
         if line.is_of_cursor() {
             session.run.metadata.agent = Some("cursor".into());
+        }
+        if session.is_forked {
+            session.is_forked = is_assistant;
+            runs.leave_out(calls);
+            runs.pass_over("calls and results copied to a fork", line.blocks.len() as u64);
+            line.blocks.clear();
+            if is_assistant {
+                return;
+            }
         }
         session.has_failed = line.model.as_deref() == Some(SYNTHETIC);
         if is_assistant {
@@ -135,6 +147,10 @@ impl<'a> Sessions<'a> {
     /// Reads a line without a message: the start of printed output, or a change of the queue.
     fn other(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
         let session = line.session.take().or_else(|| self.last.clone());
+        if line.is_fork() {
+            self.forks.extend(line.agent);
+            return;
+        }
         if let Some(model) = line.model.take() {
             self.init = Some((session, model));
         } else if let Some(known) = self.open.known(&(session, None))
@@ -169,6 +185,8 @@ struct Session<'a> {
     queue: Queue<'a>,
     /// True if the last line is a failure of the harness.
     has_failed: bool,
+    /// True until the directive of a fork, whose first lines are copies of the call that started it.
+    is_forked: bool,
     uuids: TextSet<Cow<'a, str>>,
     calls: TextMap<Cow<'a, str>, CallNumber>,
     /// The ids of calls that have a result.

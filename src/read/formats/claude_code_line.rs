@@ -73,6 +73,11 @@ impl Line<'_> {
         self.kind.as_deref() == Some("result")
     }
 
+    /// Returns true if the line says that the lines of a sub-agent continue a session.
+    pub(super) fn is_fork(&self) -> bool {
+        self.kind.as_deref() == Some("fork-context-ref")
+    }
+
     /// Returns true if the line is a call of Cursor's CLI, whose other lines are like those of Claude Code.
     pub(super) fn is_of_cursor(&self) -> bool {
         self.kind.as_deref() == Some("tool_call")

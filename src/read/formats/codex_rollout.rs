@@ -4,10 +4,11 @@
 use std::collections::VecDeque;
 
 use super::chat_items::{self, Item};
-use super::codex_events::{PRINTED, duration, ended_call, mcp_failed, output_of};
+use super::codex_events::{
+    PRINTED, Scripts, duration, ended_call, is_old_header, name_of, outcome_of, output_of, writer_of,
+};
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
-use crate::read::text_calls;
 use crate::trace::{Digest, Entry};
 
 pub(super) const FORMAT: Definition = Definition {
@@ -24,13 +25,6 @@ pub(super) const FORMAT: Definition = Definition {
         list: "",
     }),
 };
-
-/// Returns true for the first line of a session of the earliest Codex versions, where the other lines are bare items.
-fn is_old_header(line: &Members<'_>) -> bool {
-    line.is("id", Kind::String)
-        && ["timestamp", "instructions"].iter().all(|key| line.has(key))
-        && line.keys().all(|key| matches!(key, "id" | "timestamp" | "instructions" | "git"))
-}
 
 /// A session that is being read. An event may concern an earlier result, so steps wait until the next turn of
 /// the model.
@@ -62,8 +56,7 @@ struct Session<'a> {
     last_told: Option<Digest>,
     /// The ids of the calls that began with an event.
     begun: TextSet<Cow<'a, str>>,
-    /// True if a call ran a script, whose own calls are only in events.
-    has_scripts: bool,
+    scripts: Scripts<'a>,
     /// The positions of the calls, by id.
     calls: TextMap<Cow<'a, str>, usize>,
 }
@@ -133,7 +126,7 @@ impl<'a> Session<'a> {
         let answer = stated.answer(output.into());
         if self.calls.contains_key(&id) {
             self.run.steps.answer(call.turn, Some(id.clone()), answer);
-        } else if self.has_scripts && call.actor != Actor::User {
+        } else if self.scripts.are_any && call.actor != Actor::User {
             return self.run.pass_over("events of calls of scripts", 1);
         } else {
             self.run.steps.put(Entry::Call(call, Some(answer), None));
@@ -159,24 +152,25 @@ impl<'a> Session<'a> {
             return;
         }
         let payload = line.object("payload");
-        match line.name("type").as_deref() {
+        let reason = match line.name("type").as_deref() {
             Some("session_meta") => {
                 let spawn = payload.object("source").object("subagent").object("thread_spawn");
                 let id = payload.name("id").or_else(|| payload.name("session_id"));
-                self.meta(id, spawn.name("parent_thread_id"));
+                let parent = [&spawn, &payload].iter().find_map(|at| at.name("parent_thread_id"));
+                // A part of a thread repeats nothing of the history that it continues.
+                let base = payload.object("history_base").name("thread_id");
+                self.run.metadata.labels.extend(base.map(|base| ("continues".into(), base.into_owned())));
+                return self.meta(id, parent);
             }
-            Some("turn_context") => self.run.model(payload.name("model")),
-            Some("response_item") => {
-                let is_read = self.item(&payload, line);
-                self.run.pass_over("items of other types", u64::from(!is_read));
-            }
-            Some("event_msg") => {
-                let is_read = self.event(&payload, line.time("timestamp")).is_some();
-                self.run.pass_over("events of other types", u64::from(!is_read));
-            }
-            Some("compacted") => self.run.pass_over("lines with copied history", 1),
-            _ => self.run.pass_over("lines of other types", 1),
-        }
+            Some("turn_context") => return self.run.model(payload.name("model")),
+            Some("response_item") if self.item(&payload, line) => return,
+            Some("event_msg") if self.event(&payload, line.time("timestamp")).is_some() => return,
+            Some("response_item") => "items of other types",
+            Some("event_msg") => "events of other types",
+            Some("compacted") => "lines with copied history",
+            _ => "lines of other types",
+        };
+        self.run.pass_over(reason, 1);
     }
 
     /// Sets the ids, unless they are already set: a resumed session repeats them.
@@ -196,20 +190,12 @@ impl<'a> Session<'a> {
         match (&*kind, Item::of(&kind)) {
             ("message", _) => {
                 let text = item.message("content");
-                let actor = match item.name("role").as_deref() {
-                    Some("assistant") => Actor::Agent,
-                    Some("user") if text.as_ref().is_some_and(|text| text_calls::is_notice(text.text())) => {
-                        Actor::Environment
-                    }
-                    Some("user") => Actor::User,
-                    _ => Actor::System,
-                };
+                let actor = writer_of(item, text.as_ref());
                 if !self.speakers.contains(&actor) {
                     self.speakers.push(actor);
                 }
                 let turn = self.turn_of(actor);
-                let message = text.map(|text| Entry::Message { actor, turn, text, time: time() });
-                self.steps.extend(message.map(Step::Whole));
+                self.say(actor, turn, text, time());
             }
             // A message of another agent. One from above in the tree of agents is an instruction.
             ("agent_message", _) => {
@@ -218,14 +204,14 @@ impl<'a> Session<'a> {
                 let below = recipient.strip_prefix(&*author);
                 let is_told = !author.is_empty() && below.is_some_and(|path| path.starts_with('/'));
                 let actor = if is_told { Actor::User } else { Actor::Environment };
-                let (turn, text) = (self.others_turn(), item.message("content"));
-                let message = text.map(|text| Entry::Message { actor, turn, text, time: time() });
-                self.steps.extend(message.map(Step::Whole));
+                let turn = self.others_turn();
+                self.say(actor, turn, item.message("content"), time());
             }
             ("reasoning", _) => _ = self.model_turn(),
             (_, Some(Item::Output)) => {
                 let turn = self.others_turn();
                 self.answered.extend(id());
+                self.scripts.end(id().as_ref());
                 let output = item.present("output").or_else(|| item.present("tools"));
                 self.steps.push_back(Step::Output { turn, id: id(), output });
             }
@@ -236,10 +222,10 @@ impl<'a> Session<'a> {
                 self.calls.extend(id().map(|id| (id, place)));
                 let status = item.name("status");
                 let (call, answer) =
-                    kind.call(id(), item.name("name"), status.as_deref(), |key| item.present(key));
+                    kind.call(id(), name_of(item), status.as_deref(), |key| item.present(key));
                 self.answered.extend(id().filter(|_| answer.is_some()));
-                self.has_scripts |= kind == Item::Custom && call.name == "exec";
                 let call = Call { turn, time: time(), ..call };
+                self.scripts.begin(kind, &call);
                 self.steps.push_back(Step::Whole(Entry::Call(call, answer, None)));
             }
             (_, None) => return false,
@@ -247,10 +233,15 @@ impl<'a> Session<'a> {
         true
     }
 
+    fn say(&mut self, actor: Actor, turn: u64, text: Option<TextCow<'a>>, time: Option<u64>) {
+        self.steps.extend(text.map(|text| Step::Whole(Entry::Message { actor, turn, text, time })));
+    }
+
     /// Returns the turn of an item of the model, and begins it if none is open.
     fn model_turn(&mut self) -> u64 {
         if !std::mem::replace(&mut self.is_open, true) {
             self.waiting.clear();
+            self.scripts.open.clear();
             self.said = None;
             self.turn_start = self.gone + self.steps.len();
             self.next += 1;
@@ -294,14 +285,23 @@ impl<'a> Session<'a> {
             kind @ ("exec_command_end" | "patch_apply_end" | "mcp_tool_call_end") => {
                 self.ended(kind, event, time)?;
             }
+            "item_completed" => {
+                let item = event.object("item");
+                let kind = match &*item.name("type")? {
+                    "CommandExecution" => "exec_command_end",
+                    "FileChange" => "patch_apply_end",
+                    "McpToolCall" => "mcp_tool_call_end",
+                    _ => return None,
+                };
+                self.ended(kind, &item, time)?;
+            }
             "user_message" => self.told(Actor::User, event.message("message"), time),
             "agent_message" => self.told(Actor::Agent, event.message("message"), time),
             "agent_reasoning" => self.run.pass_over(COPIES, 1),
             "error" => {
                 let text = event.message("message")?;
                 let turn = self.others_turn();
-                let message = Entry::Message { actor: Actor::Environment, turn, text, time };
-                self.steps.push_back(Step::Whole(message));
+                self.say(Actor::Environment, turn, Some(text), time);
             }
             _ => return None,
         }
@@ -334,22 +334,34 @@ impl<'a> Session<'a> {
 
     /// Reads the end of a call. `None` if it has no id.
     fn ended(&mut self, kind: &str, event: &Members<'a>, time: Option<u64>) -> Option<()> {
-        let id = event.name("call_id")?;
-        let failed = match kind {
-            "patch_apply_end" => event.flag("success").map(|is_ok| !is_ok),
-            _ => mcp_failed(&event.object("result")),
-        };
-        self.outcomes.extend(failed.map(|failed| (id.clone(), Outcome::flag(failed))));
-        if kind == "exec_command_end" {
-            self.exit(id.clone(), event);
+        let id = event.name("call_id").or_else(|| event.name("id"))?;
+        let place = self.calls.get(&id).copied();
+        let is_known = place.is_some();
+        let stated = outcome_of(kind, event);
+        if let Some(stated) = stated {
+            let known = self.outcomes.entry(id.clone()).or_insert(stated);
+            // A flag takes precedence, whichever comes first.
+            if known.provenance != Provenance::Flag || stated.provenance == Provenance::Flag {
+                *known = stated;
+            }
         }
-        let is_known = self.calls.contains_key(&id);
+        if let Some(script) = self.scripts.caller(event, time).filter(|_| !is_known) {
+            // The last call of a script decides whether the script failed.
+            self.outcomes.remove(&script);
+            self.outcomes.extend(stated.filter(|it| it.status == Status::Error).map(|it| (script, it)));
+        }
+        let lasted = duration(event).filter(|_| kind == "exec_command_end");
+        if let Some(duration) = lasted
+            && let Some(usage) = place.and_then(|at| self.usage(at))
+        {
+            usage.duration_ns = Some(duration);
+        }
         let has_begun = self.begun.contains(&id);
         let unnamed = || has_begun.then(|| (Call::new(0, None, ""), output_of(event)));
         if !self.answered.contains(&id)
             && let Some((call, output)) = ended_call(kind, event).or_else(unnamed)
         {
-            let is_own = !is_known && !self.has_scripts;
+            let is_own = !is_known && !self.scripts.are_any;
             let turn = if is_own { self.model_turn() } else { self.next };
             let call = Call { id: Some(id), turn, time, ..call };
             self.steps.push_back(Step::Ended(Box::new(call), output));
@@ -358,21 +370,6 @@ impl<'a> Session<'a> {
             }
         }
         Some(())
-    }
-
-    /// Reads the exit code and the duration of a command.
-    fn exit(&mut self, id: Cow<'a, str>, event: &Members<'a>) {
-        let place = self.calls.get(&id).copied();
-        if let Some(failed) = event.get("exit_code").and_then(is_failure_code) {
-            let stated = Outcome::exit_code(failed);
-            let known = self.outcomes.entry(id).or_insert(stated);
-            // A flag takes precedence, whichever comes first.
-            *known = if known.provenance == Provenance::Flag { *known } else { stated };
-        }
-        let lasted = duration(&event.object("duration"));
-        if let (Some(duration), Some(usage)) = (lasted, place.and_then(|at| self.usage(at))) {
-            usage.duration_ns = Some(duration);
-        }
     }
 
     /// Sets the token counts of the message and the calls that wait for them. The same counts may be repeated

@@ -158,14 +158,16 @@ fn without_code(observation: Option<&TextCow<'_>>) -> Outcome {
     }
 }
 
-/// Returns the outcome of a failed call. Its error text says if it was interrupted or rejected by the user.
+/// Returns the outcome of a failed call. Its error text says if it was interrupted, or refused by the user or by a
+/// rule of the user.
 fn failure(observation: &TextCow<'_>) -> Outcome {
-    const REJECTED: &str = "The user rejected permission to use this specific tool call";
-    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(REJECTED));
+    const REFUSED: [&str; 2] =
+        ["The user rejected permission to", "The user has specified a rule which prevents you from"];
+    static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(" this specific tool call"));
     let text = observation.text();
     if text.starts_with("Tool execution aborted") {
         Outcome::unknown(UnknownReason::Interrupted, Provenance::Text)
-    } else if text.may_hold(&FINDER) && text.to_str().contains(REJECTED) {
+    } else if text.may_hold(&FINDER) && REFUSED.iter().any(|start| text.to_str().contains(start)) {
         Outcome::unknown(UnknownReason::Refused, Provenance::Text)
     } else {
         Outcome::flag(true)
