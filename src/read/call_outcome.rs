@@ -85,7 +85,9 @@ impl Outcome {
 }
 
 /// Prefixes of the answers to calls that the user or a guard of picoclaw refused.
-const REFUSED: [&str; 4] = [
+const REFUSED: [&str; 6] = [
+    "Command not executed. The user rejected your command ",
+    "Command not executed. Switching to human mode",
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
     "The user denied this operation",
@@ -130,6 +132,25 @@ pub(super) fn in_background(text: Text<'_>) -> Option<Outcome> {
     let starts = ["Command running in background with ID: ", "Command is still running in "];
     let is_running = starts.iter().any(|start| text.starts_with(start));
     is_running.then_some(Outcome::unknown(UnknownReason::Running, Provenance::Text))
+}
+
+/// Returns the outcome that a harness writes at the beginning of a command's answer: its exit code, or that it never
+/// ended. A result of mini-swe-agent that Python printed has its code after the output.
+pub(super) fn at_start(text: Text<'_>) -> Option<Outcome> {
+    const CODES: [&str; 5] = ["<returncode>", "{\n  \"returncode\": ", "exit_code=", "Exit code ", "exit: "];
+    let find = |starts: &[&'static str]| starts.iter().copied().find(|start| text.starts_with(start));
+    if find(&["The last command <command>", "<exception>"]).is_some() {
+        return Some(Outcome::error(Provenance::Text));
+    }
+    let code = |rest: &str| words::exit_line(rest.split(['\n', '<', ',', '}']).next()?, "");
+    let failed = match find(&CODES) {
+        Some(start) => code(text.head(64).strip_prefix(start)?),
+        None => {
+            find(&["{'output': ", "Observation: {'output': "])?;
+            code(text.to_str().rsplit_once(", 'returncode': ")?.1)
+        }
+    };
+    failed.map(Outcome::exit_code)
 }
 
 /// Returns the outcome in the last line of a command's answer: its exit code, also as Go prints it, or that the command

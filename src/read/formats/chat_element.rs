@@ -5,7 +5,7 @@ use super::chat_content::Body;
 use super::chat_items::Item;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
-use crate::read::call_outcome::{broken_off, in_background, never_ran};
+use crate::read::call_outcome::{at_start, broken_off, in_background, never_ran};
 
 #[derive(Debug, Default)]
 pub(super) struct Element<'a> {
@@ -243,11 +243,7 @@ impl<'a> Element<'a> {
         if let Some(failed) = tail.lines().rev().take(3).find_map(by_line) {
             return Some(Outcome::exit_code(failed));
         }
-        if text.starts_with("Exit code ") {
-            let head = text.head(64);
-            return words::exit_line(words::first_line(&head), "Exit code ").map(Outcome::exit_code);
-        }
-        None
+        at_start(text)
     }
 
     /// Returns the outcome of a call from the flags and the exit code of its result.

@@ -7,7 +7,7 @@ use super::events_what::{
     SUMMARISED, TASKS, is_named_call, says,
 };
 use super::prelude::*;
-use crate::read::call_outcome::{have_failed, is_printed_error, reports_failure, typed_output};
+use crate::read::call_outcome::{at_start, have_failed, is_printed_error, reports_failure, typed_output};
 
 /// Returns true if an object has a list of calls, one of them with its answer.
 pub(super) fn holds_answers(object: &Members<'_>) -> bool {
@@ -380,18 +380,16 @@ impl<'a> Event<'a> {
                 _ => None,
             })
             .or_else(|| self.has_http_failure().then_some(true));
-        // Grok Build puts the exit code on the first line of the output of a command.
-        let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
-        let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
-        let code = code.and_then(is_failure_code).or_else(by_line);
-        let outcome = match (failed, code) {
+        let outcome = match (failed, code.and_then(is_failure_code)) {
             _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
             (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
             (None, None) => match &observed {
-                Some(text) => Outcome::by_text(reports_failure(text.text()) || is_printed_error(text.text())),
+                Some(text) => at_start(text.text()).unwrap_or_else(|| {
+                    Outcome::by_text(reports_failure(text.text()) || is_printed_error(text.text()))
+                }),
                 None => Outcome::UNMARKED,
             },
         };
