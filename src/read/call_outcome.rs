@@ -153,6 +153,12 @@ pub(super) fn at_start(text: Text<'_>) -> Option<Outcome> {
     failed.map(Outcome::exit_code)
 }
 
+/// Returns the outcome that a text reports: an exit code or a failure; unmarked if it reports none.
+pub(super) fn in_text(text: Text<'_>) -> Outcome {
+    let failed = || reports_failure(text) || is_printed_error(text) || states_error(&text.to_str());
+    at_start(text).unwrap_or_else(|| Outcome::by_text(failed()))
+}
+
 /// Returns the outcome in the last line of a command's answer: its exit code, also as Go prints it, or that the command
 /// still runs. Lines about its time may follow.
 pub(super) fn in_last_line(text: &str) -> Option<Outcome> {
@@ -207,8 +213,14 @@ pub(super) fn states_error(text: &str) -> bool {
 }
 
 /// Returns true if an object has an `error` next to the `status` of one: the word `error`, or a code of HTTP. The state
-/// of something else, such as that of a job, has more members.
+/// of something else, such as that of a job, has more members. Code that failed has no more than its output and error.
 pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
+    if object.has("output") && object.keys().all(|key| matches!(key, "output" | "error")) {
+        let has_raised = |error: &str| error.starts_with("Traceback (most recent call last)");
+        return object
+            .name("error")
+            .is_some_and(|error| has_raised(&error) || object.name("output").is_none());
+    }
     let is_data = |key: &str| matches!(key, "id" | "output" | "result" | "data" | "logs");
     object.name("error").is_some()
         && object.keys().count() <= 4

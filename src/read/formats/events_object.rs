@@ -7,7 +7,7 @@ use super::events_what::{
     SUMMARISED, TASKS, is_named_call, says,
 };
 use super::prelude::*;
-use crate::read::call_outcome::{at_start, have_failed, is_printed_error, reports_failure, typed_output};
+use crate::read::call_outcome::{have_failed, in_text, typed_output};
 
 /// Returns true if an object has a list of calls, one of them with its answer.
 pub(super) fn holds_answers(object: &Members<'_>) -> bool {
@@ -162,8 +162,11 @@ impl<'a> Event<'a> {
 
     /// Returns the answer in the object of its call. In a list of calls, it may be a summary.
     pub(super) fn own_answer(&self) -> Option<Raw<'a>> {
+        let content = || self.get(&["content"]).filter(|_| self.what == Some(What::Tool));
         let summarised = || self.layers.iter().find(|layer| SUMMARISED.fits(layer))?.get("summary");
-        self.get_next_to(&ANSWERS).or_else(|| summarised().filter(|_| self.what != Some(What::Call)))
+        self.get_next_to(&ANSWERS)
+            .or_else(content)
+            .or_else(|| summarised().filter(|_| self.what != Some(What::Call)))
     }
 
     pub(super) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
@@ -386,12 +389,7 @@ impl<'a> Event<'a> {
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
-            (None, None) => match &observed {
-                Some(text) => at_start(text.text()).unwrap_or_else(|| {
-                    Outcome::by_text(reports_failure(text.text()) || is_printed_error(text.text()))
-                }),
-                None => Outcome::UNMARKED,
-            },
+            (None, None) => observed.as_ref().map_or(Outcome::UNMARKED, |text| in_text(text.text())),
         };
         (observed, outcome)
     }

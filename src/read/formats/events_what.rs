@@ -14,7 +14,8 @@ pub(super) const CALL_KEYS: [&str; 4] = ["toolUse", "functionCall", "function_ca
 pub(super) const RESULT_KEYS: [&str; 4] =
     ["toolResult", "functionResponse", "function_response", "tool_result"];
 
-pub(super) const LISTS_OF_CALLS: [&str; 4] = ["tool_calls", "toolCalls", "tool_uses", "tools_called"];
+pub(super) const LISTS_OF_CALLS: [&str; 5] =
+    ["tool_calls", "toolCalls", "tool_uses", "tools_called", "calls"];
 /// Keys of lists of results in a message.
 pub(super) const LISTS_OF_RESULTS: [&str; 2] = ["tool_results", "tool_returns"];
 pub(super) const NAMES: [&str; 7] =
@@ -233,7 +234,7 @@ impl What {
             | "final_answer"
             | "after_agent_response" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
-            "agent_start" | "run_start" | "task_start" => Self::Start,
+            "start" | "agent_start" | "run_start" | "task_start" => Self::Start,
             "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {
                 Self::Tool
             }
