@@ -222,7 +222,10 @@ impl<'a> Event<'a> {
     pub(super) fn calls(&self) -> Vec<Raw<'a>> {
         // `tools_called` may list no more than names.
         let calls = |items: &Vec<Raw<'a>>| items.iter().any(|item| item.kind() != Kind::String);
-        self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items().filter(calls)).unwrap_or_default()
+        let list = |layer: &Members<'a>, key: &str| layer.get(key)?.items().filter(calls);
+        let of_message =
+            || self.find(&["calls"], list).filter(|_| matches!(self.what, Some(What::Message(_))));
+        self.find(&LISTS_OF_CALLS, list).or_else(of_message).unwrap_or_default()
     }
 
     /// Returns the results in a message, apart from its content.
