@@ -143,12 +143,11 @@ pub(super) fn at_start(text: Text<'_>) -> Option<Outcome> {
         return Some(Outcome::error(Provenance::Text));
     }
     let code = |rest: &str| words::exit_line(rest.split(['\n', '<', ',', '}']).next()?, "");
-    let failed = match find(&CODES) {
-        Some(start) => code(text.head(64).strip_prefix(start)?),
-        None => {
-            find(&["{'output': ", "Observation: {'output': "])?;
-            code(text.to_str().rsplit_once(", 'returncode': ")?.1)
-        }
+    let failed = if let Some(start) = find(&CODES) {
+        code(text.head(64).strip_prefix(start)?)
+    } else {
+        find(&["{'output': ", "Observation: {'output': "])?;
+        code(text.to_str().rsplit_once(", 'returncode': ")?.1)
     };
     failed.map(Outcome::exit_code)
 }
