@@ -85,7 +85,9 @@ impl Outcome {
 }
 
 /// Prefixes of the answers to calls that the user or a guard of picoclaw refused.
-const REFUSED: [&str; 4] = [
+const REFUSED: [&str; 6] = [
+    "Command not executed. The user rejected your command ",
+    "Command not executed. Switching to human mode",
     "The user doesn't want to proceed with this tool use.",
     "The user doesn't want to take this action right now.",
     "The user denied this operation",
@@ -130,6 +132,30 @@ pub(super) fn in_background(text: Text<'_>) -> Option<Outcome> {
     let starts = ["Command running in background with ID: ", "Command is still running in "];
     let is_running = starts.iter().any(|start| text.starts_with(start));
     is_running.then_some(Outcome::unknown(UnknownReason::Running, Provenance::Text))
+}
+
+/// Returns the outcome that a harness writes at the beginning of a command's answer: its exit code, or that it never
+/// ended. A result of mini-swe-agent that Python printed has its code after the output.
+pub(super) fn at_start(text: Text<'_>) -> Option<Outcome> {
+    const CODES: [&str; 5] = ["<returncode>", "{\n  \"returncode\": ", "exit_code=", "Exit code ", "exit: "];
+    let find = |starts: &[&'static str]| starts.iter().copied().find(|start| text.starts_with(start));
+    if find(&["The last command <command>", "<exception>"]).is_some() {
+        return Some(Outcome::error(Provenance::Text));
+    }
+    let code = |rest: &str| words::exit_line(rest.split(['\n', '<', ',', '}']).next()?, "");
+    let failed = if let Some(start) = find(&CODES) {
+        code(text.head(64).strip_prefix(start)?)
+    } else {
+        find(&["{'output': ", "Observation: {'output': "])?;
+        code(text.to_str().rsplit_once(", 'returncode': ")?.1)
+    };
+    failed.map(Outcome::exit_code)
+}
+
+/// Returns the outcome that a text reports: an exit code or a failure; unmarked if it reports none.
+pub(super) fn in_text(text: Text<'_>) -> Outcome {
+    let failed = || reports_failure(text) || is_printed_error(text) || states_error(&text.to_str());
+    at_start(text).unwrap_or_else(|| Outcome::by_text(failed()))
 }
 
 /// Returns the outcome in the last line of a command's answer: its exit code, also as Go prints it, or that the command
@@ -186,8 +212,14 @@ pub(super) fn states_error(text: &str) -> bool {
 }
 
 /// Returns true if an object has an `error` next to the `status` of one: the word `error`, or a code of HTTP. The state
-/// of something else, such as that of a job, has more members.
+/// of something else, such as that of a job, has more members. Code that failed has no more than its output and error.
 pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
+    if object.has("output") && object.keys().all(|key| matches!(key, "output" | "error")) {
+        let has_raised = |error: &str| error.starts_with("Traceback (most recent call last)");
+        return object
+            .name("error")
+            .is_some_and(|error| has_raised(&error) || object.name("output").is_none());
+    }
     let is_data = |key: &str| matches!(key, "id" | "output" | "result" | "data" | "logs");
     object.name("error").is_some()
         && object.keys().count() <= 4

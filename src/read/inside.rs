@@ -43,13 +43,15 @@ pub(super) enum ByWhom {
     Any,
 }
 
-const RUNS: [&str; 9] = [
+const RUNS: [&str; 11] = [
     "attempts",
     "conversations",
     "episodes",
     "results",
     "rollouts",
     "runs",
+    "tasks",
+    "trace",
     "trajectories",
     "trajectory",
     "trials",

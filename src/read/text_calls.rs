@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::call_outcome::{
-    Outcome, broken_off, in_background, in_last_line, never_ran, reports_failure, states_error,
+    Outcome, at_start, broken_off, in_background, in_last_line, never_ran, reports_failure, states_error,
 };
 use super::common;
-use super::formats::{cline_ui, mini_swe_agent, swe_agent};
+use super::formats::{cline_ui, swe_agent};
 use super::text_grammars::{self, Result, Written, results};
 use super::words;
 use super::written_results::{self, Unwrapped};
@@ -315,15 +315,12 @@ const FAILURES: [&str; 9] = [
 /// Infers the outcome of a call from the text of its answer.
 fn outcome(text: &str) -> Outcome {
     let start = text.trim_start();
-    let early =
-        never_ran(start.into()).or_else(|| broken_off(text.into())).or_else(|| in_background(start.into()));
+    let early = never_ran(start.into())
+        .or_else(|| broken_off(text.into()))
+        .or_else(|| in_background(start.into()))
+        .or_else(|| at_start(start.into()));
     if let Some(outcome) = early {
         return outcome;
-    }
-    if let by_mini @ Outcome { provenance: Provenance::ExitCode | Provenance::Text, .. } =
-        mini_swe_agent::outcome(start.into())
-    {
-        return by_mini;
     }
     let by_line = |line: &str| {
         let line = line.trim_matches(|mark| matches!(mark, '[' | ']' | '.'));

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use super::claude_code_line::beside_result;
 use super::codex_text;
 use super::prelude::*;
-use crate::read::call_outcome::{broken_off, never_ran, stops_session};
+use crate::read::call_outcome::{at_start, broken_off, never_ran, stops_session};
 use crate::trace::{Digest, DigestSet};
 
 pub(super) const FORMAT: Definition = Definition {
@@ -290,6 +290,7 @@ fn answer<'a>(result: StepResult<'a>, step: &Members<'_>, is_codex: bool) -> Ans
             marks.has_failed.then(failed)
         })
         .or_else(|| codex.as_ref().map(|(outcome, _)| *outcome))
+        .or_else(|| at_start(text))
         .unwrap_or_else(|| Outcome::by_text(!marks.has_metadata && text.starts_with("<tool_use_error>")));
     let cut = codex.and_then(|(_, observation)| observation);
     outcome.answer(cut.or(words).into())

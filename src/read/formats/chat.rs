@@ -251,8 +251,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
         Document::Object(members) => {
             let mut read = |source: &Source<'_, '_>, form| {
-                let conversation = converse(source, form, members)?;
-                runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
+                let mut conversation = converse(source, form, members)?;
+                let steps: Vec<_> = members.objects("steps").collect();
+                if !conversation.mark(&steps) {
+                    runs.pass_over("steps next to the messages", steps.len() as u64);
+                }
                 give(conversation, members, runs);
                 Ok(())
             };

@@ -14,8 +14,10 @@ type Path = [&'static str];
 
 /// Where the reward is, most specific first: a number if it is a reward or a score, or else a flag that says whether
 /// the task was solved.
-const REWARDS: [&Path; 11] = [
+const REWARDS: [&Path; 13] = [
     &["reward"],
+    &["final_reward"],
+    &["goal_achieved"],
     &["resolved"],
     &["pass"],
     &["evaluation_result", "score"],
@@ -37,10 +39,11 @@ const IDS: [&Path; 8] = [
     &["uuid"],
     &["run_id"],
 ];
-const TASKS: [&Path; 6] = [
+const TASKS: [&Path; 7] = [
     &["task_id"],
     &["instance_id"],
     &["task_name"],
+    &["task_idx"],
     &["input_metadata", "row_id"],
     &["task", "id"],
     &["task", "task_id"],
@@ -69,7 +72,7 @@ pub(in crate::read) fn reward(members: &Members<'_>) -> Option<f64> {
         let is_reward = |number: &f64| match *key {
             "score" if is_next_to_run => passed.is_some() && (0.0..=1.0).contains(number),
             "score" => (0.0..=1.0).contains(number) || passed.is_some(),
-            key => key == "reward",
+            key => key.ends_with("reward"),
         };
         let flag = if is_next_to_run { number.and(passed) } else { around.flag(key) };
         number.filter(is_reward).or_else(|| flag.map(|solved| f64::from(u8::from(solved))))

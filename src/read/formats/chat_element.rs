@@ -5,7 +5,7 @@ use super::chat_content::Body;
 use super::chat_items::Item;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
-use crate::read::call_outcome::{broken_off, in_background, never_ran};
+use crate::read::call_outcome::{at_start, broken_off, in_background, never_ran};
 
 #[derive(Debug, Default)]
 pub(super) struct Element<'a> {
@@ -243,11 +243,7 @@ impl<'a> Element<'a> {
         if let Some(failed) = tail.lines().rev().take(3).find_map(by_line) {
             return Some(Outcome::exit_code(failed));
         }
-        if text.starts_with("Exit code ") {
-            let head = text.head(64);
-            return words::exit_line(words::first_line(&head), "Exit code ").map(Outcome::exit_code);
-        }
-        None
+        at_start(text)
     }
 
     /// Returns the outcome of a call from the flags and the exit code of its result.
@@ -296,6 +292,8 @@ impl ElementProbe {
                 b"function_call" => has_body = true,
                 b"message" | b"model_output" => has_other_text |= value.kind()? == Kind::String,
                 b"tool_calls" => (has_body, has_foreign_calls) = (true, are_foreign_calls(value.raw()?)),
+                // Only the reader of events reads a result that repeats its call.
+                b"tool_input" => is_foreign |= value.kind()? != Kind::Null,
                 b"parts" | b"requestor" | b"toolUseId" => is_foreign = true,
                 _ => {}
             }

@@ -7,7 +7,7 @@ use super::events_what::{
     SUMMARISED, TASKS, is_named_call, says,
 };
 use super::prelude::*;
-use crate::read::call_outcome::{have_failed, is_printed_error, reports_failure, typed_output};
+use crate::read::call_outcome::{have_failed, in_text, typed_output};
 
 /// Returns true if an object has a list of calls, one of them with its answer.
 pub(super) fn holds_answers(object: &Members<'_>) -> bool {
@@ -162,8 +162,11 @@ impl<'a> Event<'a> {
 
     /// Returns the answer in the object of its call. In a list of calls, it may be a summary.
     pub(super) fn own_answer(&self) -> Option<Raw<'a>> {
+        let content = || self.get(&["content"]).filter(|_| self.what == Some(What::Tool));
         let summarised = || self.layers.iter().find(|layer| SUMMARISED.fits(layer))?.get("summary");
-        self.get_next_to(&ANSWERS).or_else(|| summarised().filter(|_| self.what != Some(What::Call)))
+        self.get_next_to(&ANSWERS)
+            .or_else(content)
+            .or_else(|| summarised().filter(|_| self.what != Some(What::Call)))
     }
 
     pub(super) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
@@ -219,7 +222,10 @@ impl<'a> Event<'a> {
     pub(super) fn calls(&self) -> Vec<Raw<'a>> {
         // `tools_called` may list no more than names.
         let calls = |items: &Vec<Raw<'a>>| items.iter().any(|item| item.kind() != Kind::String);
-        self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items().filter(calls)).unwrap_or_default()
+        let list = |layer: &Members<'a>, key: &str| layer.get(key)?.items().filter(calls);
+        let of_message =
+            || self.find(&["calls"], list).filter(|_| matches!(self.what, Some(What::Message(_))));
+        self.find(&LISTS_OF_CALLS, list).or_else(of_message).unwrap_or_default()
     }
 
     /// Returns the results in a message, apart from its content.
@@ -380,20 +386,13 @@ impl<'a> Event<'a> {
                 _ => None,
             })
             .or_else(|| self.has_http_failure().then_some(true));
-        // Grok Build puts the exit code on the first line of the output of a command.
-        let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
-        let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
-        let code = code.and_then(is_failure_code).or_else(by_line);
-        let outcome = match (failed, code) {
+        let outcome = match (failed, code.and_then(is_failure_code)) {
             _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
             (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
-            (None, None) => match &observed {
-                Some(text) => Outcome::by_text(reports_failure(text.text()) || is_printed_error(text.text())),
-                None => Outcome::UNMARKED,
-            },
+            (None, None) => observed.as_ref().map_or(Outcome::UNMARKED, |text| in_text(text.text())),
         };
         (observed, outcome)
     }

@@ -233,7 +233,7 @@ impl What {
             | "final_answer"
             | "after_agent_response" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
-            "agent_start" | "run_start" | "task_start" => Self::Start,
+            "start" | "agent_start" | "run_start" | "task_start" => Self::Start,
             "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {
                 Self::Tool
             }

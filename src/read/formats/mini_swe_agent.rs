@@ -4,6 +4,7 @@
 use super::prelude::*;
 use super::unread;
 use crate::json::Fault;
+use crate::read::call_outcome::{at_start, never_ran};
 use crate::trace::Entry;
 
 pub(super) const FORMAT: Definition = Definition {
@@ -84,13 +85,13 @@ fn step<'a>(
         let content = message.get("content");
         let text = content.and_then(|content| wire::message_text(&mut content.json()).ok().flatten());
         let text = text.unwrap_or_else(|| "".into());
-        let outcome = outcome(text.text());
+        let outcome = never_ran(text.text()).or_else(|| at_start(text.text())).unwrap_or(Outcome::UNMARKED);
         run.answer_call(call, Some(text), outcome);
         return None;
     }
     let text = message.message("content")?;
     if role == "user" && text.text().starts_with("<returncode>") {
-        let outcome = outcome(text.text());
+        let outcome = at_start(text.text()).unwrap_or(Outcome::UNMARKED);
         // Some forks run the whole text of the agent.
         let said = match run.steps.entries().back() {
             Some(Entry::Message { actor: Actor::Agent, text, .. }) => Some(text.text().to_str().into_owned()),
@@ -141,16 +142,4 @@ fn blocks<'t>(mut text: &'t str, opening: &'static str) -> impl Iterator<Item = 
             }
         }
     })
-}
-
-pub(in crate::read) fn outcome(observation: Text<'_>) -> Outcome {
-    if observation.starts_with("The last command <command>") {
-        return Outcome::error(Provenance::Text);
-    }
-    if !observation.starts_with("<returncode>") {
-        return Outcome::UNMARKED;
-    }
-    let text = observation.head(64);
-    let code = text.split_once("</returncode>").and_then(|(head, _)| words::exit_line(head, "<returncode>"));
-    code.map_or(Outcome::UNMARKED, Outcome::exit_code)
 }
