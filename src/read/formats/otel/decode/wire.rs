@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::model::{Attributes, Code, Data, Key, Value, id};
 use crate::json::{Json, Kind, Number, Read};
 use crate::read::timestamp::nanoseconds;
-use crate::read::wire::member;
+use crate::read::wire::{member, object};
 
 /// Reads a non-negative integer from a number or a string, and drops its fraction. Any other value is skipped.
 pub(crate) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
@@ -63,7 +63,7 @@ pub(crate) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
 /// Reads the `name` of an object.
 pub(crate) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     let mut found = None;
-    json.object(|key, value| match key {
+    object(json, |key, value| match key {
         b"name" | b"Name" => text(value).map(|text| found = text),
         _ => Ok(()),
     })?;
