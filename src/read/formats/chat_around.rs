@@ -37,13 +37,14 @@ const IDS: [&Path; 8] = [
     &["uuid"],
     &["run_id"],
 ];
-const TASKS: [&Path; 6] = [
+const TASKS: [&Path; 7] = [
     &["task_id"],
     &["instance_id"],
     &["task_name"],
     &["input_metadata", "row_id"],
     &["task", "id"],
     &["task", "task_id"],
+    &["case_id"],
 ];
 const MODELS: [&Path; 4] =
     [&["model"], &["model_name"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];

@@ -16,9 +16,7 @@ pub(super) const FORMAT: Definition = Definition {
                 Says(
                     "type",
                     &[
-                        "crew_kickoff_started",
-                        "crew_kickoff_completed",
-                        "crew_kickoff_failed",
+                        "crew_kickoff_*",
                         "agent_execution_started",
                         "agent_execution_completed",
                         "llm_call_started",

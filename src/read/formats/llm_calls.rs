@@ -125,9 +125,9 @@ impl<'a> Exchange<'a> {
         if let Some(id) = members.name("run_id")
             && members.is("output_messages", Kind::List)
         {
-            let [request, response] = [(); 2].map(|()| members.whole().map(Body::Object));
+            let [request, response] = [members.whole()?; 2].map(Body::Object);
             let model = members.name("model_info");
-            return Some(Self { id: Some(id), model, ..Self::new(request?, response)? });
+            return Some(Self { id: Some(id), model, ..Self::new(request, Some(response))? });
         }
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) =
