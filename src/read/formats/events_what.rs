@@ -101,10 +101,9 @@ pub(super) const WITHOUT_CALLS: Mark = All(&[
     Is(Kind::List, &["tool_calls"]),
     Test("a question with its answer, no objects, and only empty lists or names of tools", |run| {
         let has_text = |keys: &[&str]| keys.iter().any(|key| run.name(key).is_some());
-        let has_tools = run.has("available_tools");
         has_text(&ASKED)
             && has_text(&SAID)
-            && (has_tools || run.is("passed", Kind::Bool))
+            && (run.has("available_tools") || run.is("passed", Kind::Bool))
             && run.iter().all(|(key, value)| match value.items() {
                 Some(items) => items.iter().all(|item| item.kind() == Kind::String && key != "tool_calls"),
                 None => value.kind() != Kind::Object,

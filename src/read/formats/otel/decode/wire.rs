@@ -156,7 +156,7 @@ fn values<'a, T>(json: &mut Json<'a>, mut item: impl FnMut(&mut Json<'a>) -> Rea
     Ok(items)
 }
 
-/// Reads `{"key": …, "value": …}`, or `{"Key": …, "Value": {"Type": …, "Value": …}}`, as Go's console exporter writes it.
+/// Reads `{"key": …, "value": …}`, or Go's `{"Key": …, "Value": {"Type": …, "Value": …}}`.
 pub(crate) fn pair<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>> {
     let (mut name, mut found) = (None, None);
     json.object(|key, value| {
