@@ -19,7 +19,8 @@ pub(super) const FORMAT: Definition = Definition {
 
 const EXCHANGE: Mark = Test(
     "`request` (or `payload`) and `response`, or `input` and `output`, the first with `messages`, `input` or \
-     `contents`; or `messages` and a `response` with `choices`; or `run_id`, `input_messages` and `output_messages`",
+     `contents`; or `messages` and a `response` with `choices`; or `run_id`, `input_messages` and \
+     `output_messages`",
     |object| Exchange::of(object).is_some(),
 );
 
