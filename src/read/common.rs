@@ -109,6 +109,15 @@ pub(super) fn arguments_of_text(text: Cow<'_, str>) -> Content<Arguments<'_>> {
         return of_json(Cow::Borrowed("{}"));
     }
     let mut json = Json::new(text.as_bytes());
+    // Some writers encode them twice.
+    if text.starts_with('"')
+        && let Ok(inner) = json.clone().string()
+        && inner.trim_start_matches(SPACE).starts_with('{')
+        && json.clone().is_sound()
+        && Json::new(inner.as_bytes()).is_sound()
+    {
+        return arguments_of_text(Cow::Owned(inner.into_owned()));
+    }
     match Digest::read(&mut json) {
         Ok(_) if json.peek_byte().is_some() => {}
         Ok(_) if text == "null" => return Content::Absent,

@@ -147,6 +147,14 @@ impl<'a> Trajectory<'a> {
         self.run.model(step.name("model_name"));
         // Some writers nest the message of a chat, with its role.
         let nested = step.object("message");
+        let is_input = |message: &Members<'_>| {
+            matches!(message.name("role").as_deref(), Some("user" | "system" | "developer"))
+        };
+        let sent: Vec<_> = step.objects("message").collect();
+        for message in sent.rsplit(|message| !is_input(message)).next().unwrap_or_default() {
+            self.run
+                .say(words::actor_of(&message.name("role").unwrap_or_default()), message.message("content"));
+        }
         let actor = match step.name("source").or_else(|| nested.name("role")).as_deref() {
             Some("agent" | "assistant") => Actor::Agent,
             Some("user") => Actor::User,

@@ -47,6 +47,7 @@ const TASKS: [&Path; 7] = [
     &["input_metadata", "row_id"],
     &["task", "id"],
     &["task", "task_id"],
+    &["case_id"],
 ];
 const MODELS: [&Path; 4] =
     [&["model"], &["model_name"], &["input_metadata", "completion_params", "model"], &["metadata", "model"]];

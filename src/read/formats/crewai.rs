@@ -1,29 +1,34 @@
-//! CrewAI: the events of a crew. Only the name of the tool pairs the start of a call with its end.
+//! CrewAI: the events of a crew, and its log of tasks (`output_log_file`). Only the name of the tool pairs the start of
+//! a call with its end.
 
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition = Definition {
-    signature: &[Shape::Under(
-        &["events"],
-        All(&[
-            Has(&["timestamp"]),
-            Says(
-                "type",
-                &[
-                    "crew_kickoff_started",
-                    "crew_kickoff_completed",
-                    "crew_kickoff_failed",
-                    "agent_execution_started",
-                    "agent_execution_completed",
-                    "llm_call_started",
-                    "llm_call_completed",
-                    "tool_usage_started",
-                    "tool_usage_finished",
-                    "tool_usage_error",
-                ],
-            ),
-        ]),
-    )],
+    signature: &[
+        Shape::Items(All(&[
+            Has(&["timestamp", "task_name", "task", "agent"]),
+            Says("status", &["started", "completed"]),
+        ])),
+        Shape::Under(
+            &["events"],
+            All(&[
+                Has(&["timestamp"]),
+                Says(
+                    "type",
+                    &[
+                        "crew_kickoff_*",
+                        "agent_execution_started",
+                        "agent_execution_completed",
+                        "llm_call_started",
+                        "llm_call_completed",
+                        "tool_usage_started",
+                        "tool_usage_finished",
+                        "tool_usage_error",
+                    ],
+                ),
+            ]),
+        ),
+    ],
     reader: Reader::Document(read),
 };
 
@@ -74,6 +79,8 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) {
             run.call(None, tool(), data.get("tool_args"));
             answer(&data, data.get("error"), Outcome::flag(true), run);
         }
+        None if data.name("status").as_deref() == Some("started") => run.say(Actor::User, data.text("task")),
+        None if data.has("output") => run.say(Actor::Agent, data.text("output")),
         _ => run.pass_over("events of other types", 1),
     }
 }

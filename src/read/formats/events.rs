@@ -57,9 +57,12 @@ impl<'a> Run<'a> {
                 self.step(event);
             }
             Some(What::Call | What::Tool) if event.is_call() => {
-                if std::mem::take(&mut self.is_answered) {
+                // A step may hold its call next to its thought.
+                let thought = event.layers.first().and_then(|step| step.text("thought"));
+                if std::mem::take(&mut self.is_answered) || thought.is_some() {
                     self.recording.turn(event.time());
                 }
+                self.recording.say(Actor::Agent, thought);
                 self.call(event);
             }
             Some(What::Done) => self.done(event),

@@ -1,22 +1,13 @@
 //! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
-pub(super) use super::events_what::What;
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
     LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP,
-    SUMMARISED, TASKS, is_named_call, says,
+    SUMMARISED, TASKS, holds_steps, is_named_call, says,
 };
+pub(super) use super::events_what::{What, holds_answers};
 use super::prelude::*;
 use crate::read::call_outcome::{have_failed, in_text, typed_output};
-
-/// Returns true if an object has a list of calls, one of them with its answer.
-pub(super) fn holds_answers(object: &Members<'_>) -> bool {
-    let is_answered = |call: &Members<'_>| {
-        NAMES.iter().any(|key| call.name(key).is_some())
-            && (ANSWERS.iter().any(|key| call.present(key).is_some()) || SUMMARISED.fits(call))
-    };
-    LISTS_OF_CALLS.iter().any(|key| object.objects(key).any(|call| is_answered(&call)))
-}
 
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
 pub(super) struct Event<'a> {
@@ -105,7 +96,7 @@ impl<'a> Event<'a> {
         if what.is_none() && layers.last().is_some_and(is_end) {
             what = Some(What::Finish);
         }
-        if what.is_none() && layers.iter().any(holds_answers) {
+        if what.is_none() && layers.iter().any(holds_answers) && !layers.first().is_some_and(holds_steps) {
             what = Some(What::Message(Actor::Agent));
         }
         // A stream of OpenAI's Responses adds an item before it has arguments. Approvals repeat the call, and sub-agents
@@ -358,6 +349,11 @@ impl<'a> Event<'a> {
         let text = output.filter(is_text).and_then(words::text);
         let text = text.or_else(|| words::result(typed?.0));
         let text = text.or_else(|| words::result(output?.member("llmContent")?));
+        // A list under another key than `content` is data.
+        let is_empty = |output: &Raw<'a>| {
+            output.items().is_some_and(|items| items.is_empty()) && self.get(&["content"]).is_none()
+        };
+        let text = text.or_else(|| output.filter(is_empty).map(|_| "[]".into()));
         let observed = text.or_else(|| output.or(error).and_then(words::result));
         let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
         // Cursor's CLI puts the result under a word for its outcome, such as `success`.
@@ -369,9 +365,12 @@ impl<'a> Event<'a> {
             .or_else(|| said?.1.member("exitCode"))
             .or_else(|| members(self.get(&["metadata"])).first(&["exit_code", "exit"]));
         let status = self.find(&["status"], Members::name).map(|status| status.to_ascii_lowercase());
-        // If the action is a string, `success` next to it is the outcome of the task, not of the call.
-        let succeeded: &[&str] =
-            if self.acts() { &[] } else { &["execution_success", "success", "successful", "ok"] };
+        // If the action is a string without input, `success` next to it is the outcome of the task, not of the call.
+        let succeeded: &[&str] = if self.acts() && !self.has_any(&ARGUMENTS) {
+            &[]
+        } else {
+            &["execution_success", "success", "successful", "ok"]
+        };
         let failed = self
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))

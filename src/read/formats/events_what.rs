@@ -76,7 +76,7 @@ pub(super) const OUTPUTS_OF_STEPS: [&str; 13] = [
     "output_data",
     "output_preview",
 ];
-pub(super) const ERRORS: [&str; 4] = ["error", "error_message", "error_type", "exception"];
+pub(super) const ERRORS: [&str; 5] = ["error", "error_message", "error_type", "exception", "tool_error"];
 /// Keys of an answer that is in the object of its call.
 pub(super) const ANSWERS: [&str; 14] = [
     "output",
@@ -96,16 +96,18 @@ pub(super) const ANSWERS: [&str; 14] = [
 ];
 /// A call with a summary of its answer.
 pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
-/// A scored run without calls, and without anything that may hold them.
-pub(super) const SCORED: Mark = All(&[
+/// A run without calls, and without anything that may hold them.
+pub(super) const WITHOUT_CALLS: Mark = All(&[
     Is(Kind::List, &["tool_calls"]),
-    Is(Kind::String, &["question", "answer"]),
-    Is(Kind::Bool, &["passed"]),
-    Test("no objects, and only empty lists", |run| {
-        run.iter().all(|(_, value)| match value.kind() {
-            Kind::Object => false,
-            _ => value.items().is_none_or(|items| items.is_empty()),
-        })
+    Test("a question with its answer, no objects, and only empty lists or names of tools", |run| {
+        let has_text = |keys: &[&str]| keys.iter().any(|key| run.name(key).is_some());
+        has_text(&ASKED)
+            && has_text(&SAID)
+            && (run.has("available_tools") || run.is("passed", Kind::Bool))
+            && run.iter().all(|(key, value)| match value.items() {
+                Some(items) => items.iter().all(|item| item.kind() == Kind::String && key != "tool_calls"),
+                None => value.kind() != Kind::Object,
+            })
     }),
 ]);
 pub(super) const CALL_IDS: [&str; 8] =
@@ -114,7 +116,8 @@ pub(super) const SESSIONS: [&str; 5] =
     ["sessionId", "session_id", "conversation_id", "thread_id", "query_id"];
 /// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
 pub(super) const TASKS: [&str; 5] = ["task_id", "episode_id", "mission_id", "ticket_id", "runId"];
-pub(super) const ASKED: [&str; 6] = ["prompt", "question", "query", "task", "instruction", "input"];
+pub(super) const ASKED: [&str; 9] =
+    ["prompt", "question", "query", "task", "instruction", "input", "user_task", "user_input", "user_query"];
 pub(super) const SAID: [&str; 9] = [
     "final_answer",
     "final_text",
@@ -280,6 +283,21 @@ impl What {
             _ => return None,
         })
     }
+}
+
+/// Returns true if an object has a list of calls, one of them with its answer.
+pub(super) fn holds_answers(object: &Members<'_>) -> bool {
+    let is_answered = |call: &Members<'_>| {
+        NAMES.iter().any(|key| call.name(key).is_some())
+            && (ANSWERS.iter().any(|key| call.present(key).is_some()) || SUMMARISED.fits(call))
+    };
+    LISTS_OF_CALLS.iter().any(|key| object.objects(key).any(|call| is_answered(&call)))
+}
+
+/// Returns true if an object has a list of steps. Calls deeper inside it are then copies.
+pub(super) fn holds_steps(object: &Members<'_>) -> bool {
+    let has_steps = |key| object.objects(key).any(|step| STEP.fits(&step));
+    !holds_answers(object) && ["turns", "steps", "trajectory"].into_iter().any(has_steps)
 }
 
 /// Returns true if one of these objects has one of these words under a key.

@@ -7,7 +7,6 @@ use super::model::{Attr, Code, Collection, Key, LogRecord, Span, SpanEvent, Valu
 use super::wire::{self, ident};
 use crate::json::{Json, Kind, Raw, Read};
 use crate::read::members::Members;
-use crate::read::wire::member;
 
 /// Reads the objects of a list, which may be null. An object of the wrong shape is skipped and reported.
 pub(super) fn objects<'a>(
@@ -44,7 +43,7 @@ struct Row<'a> {
 /// Reads a single span, and its children after it.
 pub(super) fn row<'a>(json: &mut Json<'a>, around: &Around<'_, 'a>, into: &mut Collection<'a>) -> Read<()> {
     let mut read = Row::default();
-    json.object(|key, value| read.member(key, value, around.micros))?;
+    json.object(|key, value| read.named(key, value, around.micros))?;
     let Row { mut span, kind, duration, children } = read;
     if let Some(kind) = kind {
         set_kind(&mut span, kind);
@@ -81,6 +80,16 @@ pub(super) fn row<'a>(json: &mut Json<'a>, around: &Around<'_, 'a>, into: &mut C
 }
 
 impl<'a> Row<'a> {
+    /// Reads a member. The console exporter of Go capitalises their keys.
+    fn named(&mut self, key: &[u8], value: &mut Json<'a>, micros: bool) -> Read<()> {
+        match key.split_first() {
+            Some((first @ b'A'..=b'Z', rest)) => {
+                self.member(&[&[first.to_ascii_lowercase()], rest].concat(), value, micros)
+            }
+            _ => self.member(key, value, micros),
+        }
+    }
+
     fn member(&mut self, key: &[u8], value: &mut Json<'a>, micros: bool) -> Read<()> {
         let span = &mut self.span;
         match key {
@@ -94,12 +103,16 @@ impl<'a> Row<'a> {
                 span.parent = ident(value)?.or(span.parent.take());
             }
             b"parent" if value.kind()? == Kind::Object => {
-                let parent = &mut span.parent;
-                member(value, b"span_id", |value| ident(value).map(|id| *parent = id))?;
+                value.object(|key, value| match key {
+                    b"span_id" | b"SpanID" => ident(value).map(|id| span.parent = id),
+                    _ => Ok(()),
+                })?;
             }
             b"context" | b"spanContext" | b"span_context" if value.kind()? == Kind::Object => {
                 value.object(|key, value| match key {
-                    b"trace_id" | b"traceId" | b"span_id" | b"spanId" => self.member(key, value, micros),
+                    b"trace_id" | b"traceId" | b"TraceID" | b"span_id" | b"spanId" | b"SpanID" => {
+                        self.named(key, value, micros)
+                    }
                     _ => Ok(()),
                 })?;
             }
@@ -128,7 +141,9 @@ impl<'a> Row<'a> {
             }
             b"kind" | b"span_kind" => self.kind = wire::text(value)?,
             b"scope_name" | b"otel_scope_name" => span.scope = wire::text(value)?.unwrap_or_default(),
-            b"instrumentation_scope" | b"instrumentationScope" if value.kind()? == Kind::Object => {
+            b"instrumentation_scope" | b"instrumentationScope" | b"instrumentationLibrary"
+                if value.kind()? == Kind::Object =>
+            {
                 span.scope = wire::name(value)?.unwrap_or_default();
             }
             b"child_spans" | b"children" if value.kind()? == Kind::List => {

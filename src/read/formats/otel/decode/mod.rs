@@ -124,18 +124,19 @@ fn is_row(members: &Members<'_>, has_trace: bool) -> bool {
             _ => raw.string().is_some_and(|text| (is_whole || text.len() >= 8) && id(text).is_some()),
         })
     };
-    let inner = members.first(&["context", "spanContext", "span_context"]);
-    let has_id = |names: [(&str, &str); 2]| {
+    let inner = members.first(&["context", "spanContext", "span_context", "SpanContext"]);
+    let has_id = |names: [(&str, &str); 3]| {
         names.iter().any(|(name, dotted)| {
             is_id(members.get(name))
                 || is_id(inner.and_then(|inner| inner.member(name)))
                 || is_id(members.get(dotted))
         })
     };
-    let named = ["name", "span_name"].iter().any(|key| members.is(key, Kind::String));
+    let named = ["name", "span_name", "Name"].iter().any(|key| members.is(key, Kind::String));
     named
-        && has_id([("span_id", "context.span_id"), ("spanId", "context.spanId")])
-        && (has_trace || has_id([("trace_id", "context.trace_id"), ("traceId", "context.traceId")]))
+        && has_id([("span_id", "context.span_id"), ("spanId", "context.spanId"), ("SpanID", "")])
+        && (has_trace
+            || has_id([("trace_id", "context.trace_id"), ("traceId", "context.traceId"), ("TraceID", "")]))
 }
 
 /// Returns true if a document holds spans or log records.

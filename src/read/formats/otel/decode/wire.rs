@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::model::{Attributes, Code, Data, Key, Value, id};
 use crate::json::{Json, Kind, Number, Read};
 use crate::read::timestamp::nanoseconds;
-use crate::read::wire::member;
+use crate::read::wire::{member, object};
 
 /// Reads a non-negative integer from a number or a string, and drops its fraction. Any other value is skipped.
 pub(crate) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
@@ -63,7 +63,10 @@ pub(crate) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
 /// Reads the `name` of an object.
 pub(crate) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
     let mut found = None;
-    member(json, b"name", |value| text(value).map(|text| found = text))?;
+    object(json, |key, value| match key {
+        b"name" | b"Name" => text(value).map(|text| found = text),
+        _ => Ok(()),
+    })?;
     Ok(found)
 }
 
@@ -83,8 +86,8 @@ pub(crate) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
     let (mut found, mut message) = (Code::Unset, Cow::Borrowed(""));
     json.object(|key, value| {
         match key {
-            b"code" | b"status_code" | b"statusCode" => found = code(value)?,
-            b"message" | b"description" | b"status_message" => {
+            b"code" | b"Code" | b"status_code" | b"statusCode" => found = code(value)?,
+            b"message" | b"description" | b"Description" | b"status_message" => {
                 message = text(value)?.unwrap_or_default();
             }
             _ => {}
@@ -153,13 +156,14 @@ fn values<'a, T>(json: &mut Json<'a>, mut item: impl FnMut(&mut Json<'a>) -> Rea
     Ok(items)
 }
 
-/// Reads `{"key": …, "value": …}`.
+/// Reads `{"key": …, "value": …}`, or Go's `{"Key": …, "Value": {"Type": …, "Value": …}}`.
 pub(crate) fn pair<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>> {
     let (mut name, mut found) = (None, None);
     json.object(|key, value| {
         match key {
-            b"key" => name = text(value)?,
+            b"key" | b"Key" => name = text(value)?,
             b"value" => found = Some(any_value(value)?),
+            b"Value" => member(value, b"Value", |value| Value::read(value).map(|value| found = Some(value)))?,
             _ => {}
         }
         Ok(())

@@ -25,6 +25,7 @@ const ARGUMENTS: &[Attr] = &[
     Attr::AdkArguments,
     Attr::InputValue,
     Attr::ToolInput,
+    Attr::ToolInputOfCall,
     Attr::EntityInput,
     Attr::AiToolArguments,
 ];

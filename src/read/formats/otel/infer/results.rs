@@ -21,6 +21,7 @@ const RESULTS: &[Attr] = &[
     Attr::AdkResult,
     Attr::OutputValue,
     Attr::ToolOutput,
+    Attr::ToolResult,
     Attr::EntityOutput,
 ];
 
