@@ -39,7 +39,7 @@ const IDS: [&Path; 8] = [
     &["uuid"],
     &["run_id"],
 ];
-const TASKS: [&Path; 7] = [
+const TASKS: [&Path; 8] = [
     &["task_id"],
     &["instance_id"],
     &["task_name"],
