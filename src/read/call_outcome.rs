@@ -137,25 +137,30 @@ pub(super) fn in_background(text: Text<'_>) -> Option<Outcome> {
 /// Returns the outcome that a harness writes at the beginning of a command's answer: its exit code, or that it never
 /// ended. A result of mini-swe-agent that Python printed has its code after the output.
 pub(super) fn at_start(text: Text<'_>) -> Option<Outcome> {
-    const CODES: [&str; 5] = ["<returncode>", "{\n  \"returncode\": ", "exit_code=", "Exit code ", "exit: "];
-    let find = |starts: &[&'static str]| starts.iter().copied().find(|start| text.starts_with(start));
-    if find(&["The last command <command>", "<exception>"]).is_some() {
+    // Each code with what follows it.
+    const CODES: [(&str, &str); 4] = [
+        ("<returncode>", "</returncode>"),
+        ("{\n  \"returncode\": ", ",\n  \"output\": "),
+        ("exit_code=", "\n"),
+        ("Exit code ", "\n"),
+    ];
+    let raised = || text.to_str().contains("</exception>\n<returncode>");
+    if text.starts_with("The last command <command>") || text.starts_with("<exception>") && raised() {
         return Some(Outcome::error(Provenance::Text));
     }
-    let code = |rest: &str| words::exit_line(rest.split(['\n', '<', ',', '}']).next()?, "");
-    let failed = if let Some(start) = find(&CODES) {
-        code(text.head(64).strip_prefix(start)?)
+    let failed = if let Some((start, end)) = CODES.iter().find(|(start, _)| text.starts_with(start)) {
+        let head = text.head(64);
+        let rest = head.strip_prefix(start)?;
+        let code = if *end == "\n" { words::first_line(rest) } else { rest.split_once(end)?.0 };
+        words::exit_line(code, "")
     } else {
-        find(&["{'output': ", "Observation: {'output': "])?;
-        code(text.to_str().rsplit_once(", 'returncode': ")?.1)
+        const PRINTED: [&str; 2] = ["{'output': ", "Observation: {'output': "];
+        PRINTED.iter().find(|start| text.starts_with(start))?;
+        let text = text.to_str();
+        let (_, end) = text.trim_end().strip_suffix('}')?.rsplit_once(", 'returncode': ")?;
+        words::exit_line(end.split(", 'exception_info': ").next()?, "")
     };
     failed.map(Outcome::exit_code)
-}
-
-/// Returns the outcome that a text reports: an exit code or a failure; unmarked if it reports none.
-pub(super) fn in_text(text: Text<'_>) -> Outcome {
-    let failed = || reports_failure(text) || is_printed_error(text) || states_error(&text.to_str());
-    at_start(text).unwrap_or_else(|| Outcome::by_text(failed()))
 }
 
 /// Returns the outcome in the last line of a command's answer: its exit code, also as Go prints it, or that the command
@@ -212,14 +217,8 @@ pub(super) fn states_error(text: &str) -> bool {
 }
 
 /// Returns true if an object has an `error` next to the `status` of one: the word `error`, or a code of HTTP. The state
-/// of something else, such as that of a job, has more members. Code that failed has no more than its output and error.
+/// of something else, such as that of a job, has more members.
 pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
-    if object.has("output") && object.keys().all(|key| matches!(key, "output" | "error")) {
-        let has_raised = |error: &str| error.starts_with("Traceback (most recent call last)");
-        return object
-            .name("error")
-            .is_some_and(|error| has_raised(&error) || object.name("output").is_none());
-    }
     let is_data = |key: &str| matches!(key, "id" | "output" | "result" | "data" | "logs");
     object.name("error").is_some()
         && object.keys().count() <= 4

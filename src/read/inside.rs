@@ -43,15 +43,13 @@ pub(super) enum ByWhom {
     Any,
 }
 
-const RUNS: [&str; 11] = [
+const RUNS: [&str; 9] = [
     "attempts",
     "conversations",
     "episodes",
     "results",
     "rollouts",
     "runs",
-    "tasks",
-    "trace",
     "trajectories",
     "trajectory",
     "trials",

@@ -318,7 +318,7 @@ fn outcome(text: &str) -> Outcome {
     let early = never_ran(start.into())
         .or_else(|| broken_off(text.into()))
         .or_else(|| in_background(start.into()))
-        .or_else(|| at_start(start.into()));
+        .or_else(|| at_start(start.into()).filter(|_| start.starts_with(['<', 'T'])));
     if let Some(outcome) = early {
         return outcome;
     }

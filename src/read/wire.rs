@@ -104,8 +104,7 @@ pub(super) fn result<'a>(json: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
         Kind::List => {
             let texts = json.list_of(|part| {
                 let start = part.offset();
-                let text = text_of_part(part, true)?;
-                Ok(text.unwrap_or_else(|| canonical(part.since(start)).into()))
+                Ok(part_text(part)?.unwrap_or_else(|| canonical(part.since(start)).into()))
             });
             Some(joined(texts?).unwrap_or_else(|| "".into()))
         }
@@ -120,26 +119,19 @@ pub(super) fn canonical(json: &[u8]) -> String {
 
 /// Returns the text of a part of a list, if it is a text part. The part is consumed in any case.
 pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
-    text_of_part(part, false)
-}
-
-/// Like [`part_text`]. In a result, an object without a type may be `data`: it then has members that no part has.
-fn text_of_part<'a>(part: &mut Json<'a>, may_be_data: bool) -> Read<Option<TextCow<'a>>> {
     match part.kind()? {
         Kind::String => Ok(Some(Text::from(part.text()?).into())),
         Kind::Object => {
-            let (mut is_text, mut is_data, mut words) = (None, false, None);
+            let (mut is_text, mut words) = (true, None);
             part.object(|key, value| {
                 match key {
-                    b"type" => is_text = Some(is_kind_of_text(text(value)?)),
+                    b"type" => is_text = is_kind_of_text(text(value)?),
                     b"text" => words = text_or_value(value)?,
-                    b"id" | b"index" | b"annotations" | b"citations" | b"cache_control" | b"signature"
-                    | b"_meta" => {}
-                    _ => is_data = may_be_data,
+                    _ => value.skip()?,
                 }
                 Ok(())
             })?;
-            Ok(words.filter(|_| is_text.unwrap_or(!is_data)).map(TextCow::from))
+            Ok(words.filter(|_| is_text).map(TextCow::from))
         }
         _ => part.skip().map(|()| None),
     }

@@ -92,6 +92,8 @@ struct Trajectory<'a> {
     copied_calls: u64,
     latest: Option<u64>,
     seen: DigestSet,
+    /// The number of messages in the latest request.
+    sent: usize,
 }
 
 impl<'a> Trajectory<'a> {
@@ -110,6 +112,7 @@ impl<'a> Trajectory<'a> {
             copied_calls: 0,
             latest: None,
             seen: DigestSet::default(),
+            sent: 0,
         }
     }
 
@@ -151,7 +154,11 @@ impl<'a> Trajectory<'a> {
             matches!(message.name("role").as_deref(), Some("user" | "system" | "developer"))
         };
         let sent: Vec<_> = step.objects("message").collect();
-        for message in sent.rsplit(|message| !is_input(message)).next().unwrap_or_default() {
+        // A request repeats the one before it.
+        let known = std::mem::replace(&mut self.sent, sent.len());
+        let known = if known < sent.len() { known } else { 0 };
+        let added = sent.rsplit(|message| !is_input(message)).next().map_or(0, <[_]>::len);
+        for message in sent.iter().skip(known.max(sent.len() - added)) {
             self.run
                 .say(words::actor_of(&message.name("role").unwrap_or_default()), message.message("content"));
         }

@@ -253,8 +253,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             let mut read = |source: &Source<'_, '_>, form| {
                 let mut conversation = converse(source, form, members)?;
                 let steps: Vec<_> = members.objects("steps").collect();
-                if !conversation.mark(&steps) {
-                    runs.pass_over("steps next to the messages", steps.len() as u64);
+                let all = members.list("steps").len();
+                if all != steps.len() || !conversation.mark(&steps) {
+                    runs.pass_over("steps next to the messages", all as u64);
                 }
                 give(conversation, members, runs);
                 Ok(())

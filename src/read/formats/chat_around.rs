@@ -39,11 +39,10 @@ const IDS: [&Path; 8] = [
     &["uuid"],
     &["run_id"],
 ];
-const TASKS: [&Path; 8] = [
+const TASKS: [&Path; 7] = [
     &["task_id"],
     &["instance_id"],
     &["task_name"],
-    &["task_idx"],
     &["input_metadata", "row_id"],
     &["task", "id"],
     &["task", "task_id"],

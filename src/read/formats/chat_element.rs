@@ -292,8 +292,6 @@ impl ElementProbe {
                 b"function_call" => has_body = true,
                 b"message" | b"model_output" => has_other_text |= value.kind()? == Kind::String,
                 b"tool_calls" => (has_body, has_foreign_calls) = (true, are_foreign_calls(value.raw()?)),
-                // Only the reader of events reads a result that repeats its call.
-                b"tool_input" => is_foreign |= value.kind()? != Kind::Null,
                 b"parts" | b"requestor" | b"toolUseId" => is_foreign = true,
                 _ => {}
             }

@@ -8,6 +8,10 @@ pub(super) const FORMAT: Definition = Definition {
         Shape::Items(All(&[
             Has(&["timestamp", "task_name", "task", "agent"]),
             Says("status", &["started", "completed"]),
+            Test("no other members than `output`", |entry| {
+                let known = ["timestamp", "task_name", "task", "agent", "status", "output"];
+                entry.keys().all(|key| known.contains(&key))
+            }),
         ])),
         Shape::Under(
             &["events"],
@@ -16,7 +20,9 @@ pub(super) const FORMAT: Definition = Definition {
                 Says(
                     "type",
                     &[
-                        "crew_kickoff_*",
+                        "crew_kickoff_started",
+                        "crew_kickoff_completed",
+                        "crew_kickoff_failed",
                         "agent_execution_started",
                         "agent_execution_completed",
                         "llm_call_started",
@@ -80,7 +86,7 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) {
             answer(&data, data.get("error"), Outcome::flag(true), run);
         }
         None if data.name("status").as_deref() == Some("started") => run.say(Actor::User, data.text("task")),
-        None if data.has("output") => run.say(Actor::Agent, data.text("output")),
+        None if data.name("status").is_some() => run.say(Actor::Agent, data.text("output")),
         _ => run.pass_over("events of other types", 1),
     }
 }

@@ -58,7 +58,8 @@ impl<'a> Run<'a> {
             }
             Some(What::Call | What::Tool) if event.is_call() => {
                 // A step may hold its call next to its thought.
-                let thought = event.layers.first().and_then(|step| step.text("thought"));
+                let thought = || event.layers.first()?.text("thought");
+                let thought = event.own_answer().and_then(|_| thought());
                 if std::mem::take(&mut self.is_answered) || thought.is_some() {
                     self.recording.turn(event.time());
                 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::events_object::{Event, What, holds_answers};
-use super::events_what::{ASKED, LISTS_OF_CALLS, SAID, TASK, TRANSCRIPTS, WITHOUT_CALLS};
+use super::events_what::{ASKED, LISTS_OF_CALLS, SAID, SCORED, TASK, TRANSCRIPTS};
 use super::prelude::*;
 
 /// Returns true if a document has a call, or messages of a user and an agent.
@@ -155,7 +155,7 @@ fn is_listed(object: &Members<'_>) -> bool {
 
 /// Returns true if an object holds the answered calls of a run, which may have none.
 fn has_calls(object: &Members<'_>) -> bool {
-    holds_answers(object) || has_done(object) || WITHOUT_CALLS.fits(object)
+    holds_answers(object) || has_done(object) || SCORED.fits(object)
 }
 
 /// Returns true if the calls of a run are in the result in its object. A run may have none.

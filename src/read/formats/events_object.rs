@@ -7,7 +7,7 @@ use super::events_what::{
 };
 pub(super) use super::events_what::{What, holds_answers};
 use super::prelude::*;
-use crate::read::call_outcome::{have_failed, in_text, typed_output};
+use crate::read::call_outcome::{at_start, have_failed, is_printed_error, reports_failure, typed_output};
 
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
 pub(super) struct Event<'a> {
@@ -153,11 +153,8 @@ impl<'a> Event<'a> {
 
     /// Returns the answer in the object of its call. In a list of calls, it may be a summary.
     pub(super) fn own_answer(&self) -> Option<Raw<'a>> {
-        let content = || self.get(&["content"]).filter(|_| self.what == Some(What::Tool));
         let summarised = || self.layers.iter().find(|layer| SUMMARISED.fits(layer))?.get("summary");
-        self.get_next_to(&ANSWERS)
-            .or_else(content)
-            .or_else(|| summarised().filter(|_| self.what != Some(What::Call)))
+        self.get_next_to(&ANSWERS).or_else(|| summarised().filter(|_| self.what != Some(What::Call)))
     }
 
     pub(super) fn ident(&self, keys: &[&str]) -> Option<Cow<'a, str>> {
@@ -213,10 +210,7 @@ impl<'a> Event<'a> {
     pub(super) fn calls(&self) -> Vec<Raw<'a>> {
         // `tools_called` may list no more than names.
         let calls = |items: &Vec<Raw<'a>>| items.iter().any(|item| item.kind() != Kind::String);
-        let list = |layer: &Members<'a>, key: &str| layer.get(key)?.items().filter(calls);
-        let of_message =
-            || self.find(&["calls"], list).filter(|_| matches!(self.what, Some(What::Message(_))));
-        self.find(&LISTS_OF_CALLS, list).or_else(of_message).unwrap_or_default()
+        self.find(&LISTS_OF_CALLS, |layer, key| layer.get(key)?.items().filter(calls)).unwrap_or_default()
     }
 
     /// Returns the results in a message, apart from its content.
@@ -349,11 +343,6 @@ impl<'a> Event<'a> {
         let text = output.filter(is_text).and_then(words::text);
         let text = text.or_else(|| words::result(typed?.0));
         let text = text.or_else(|| words::result(output?.member("llmContent")?));
-        // A list under another key than `content` is data.
-        let is_empty = |output: &Raw<'a>| {
-            output.items().is_some_and(|items| items.is_empty()) && self.get(&["content"]).is_none()
-        };
-        let text = text.or_else(|| output.filter(is_empty).map(|_| "[]".into()));
         let observed = text.or_else(|| output.or(error).and_then(words::result));
         let of_output = |keys: &[&str]| keys.iter().find_map(|key| output?.member(key));
         // Cursor's CLI puts the result under a word for its outcome, such as `success`.
@@ -366,7 +355,7 @@ impl<'a> Event<'a> {
             .or_else(|| members(self.get(&["metadata"])).first(&["exit_code", "exit"]));
         let status = self.find(&["status"], Members::name).map(|status| status.to_ascii_lowercase());
         // If the action is a string without input, `success` next to it is the outcome of the task, not of the call.
-        let succeeded: &[&str] = if self.acts() && !self.has_any(&ARGUMENTS) {
+        let succeeded: &[&str] = if self.acts() && self.get(&["action_input"]).is_none() {
             &[]
         } else {
             &["execution_success", "success", "successful", "ok"]
@@ -385,13 +374,21 @@ impl<'a> Event<'a> {
                 _ => None,
             })
             .or_else(|| self.has_http_failure().then_some(true));
-        let outcome = match (failed, code.and_then(is_failure_code)) {
+        // Grok Build puts the exit code on the first line of the output of a command.
+        let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
+        let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
+        let code = code.and_then(is_failure_code).or_else(by_line);
+        let outcome = match (failed, code) {
             _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
             (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
-            (None, None) => observed.as_ref().map_or(Outcome::UNMARKED, |text| in_text(text.text())),
+            (None, None) => match observed.as_ref().map(TextCow::text) {
+                Some(text) => at_start(text)
+                    .unwrap_or_else(|| Outcome::by_text(reports_failure(text) || is_printed_error(text))),
+                None => Outcome::UNMARKED,
+            },
         };
         (observed, outcome)
     }

@@ -96,18 +96,16 @@ pub(super) const ANSWERS: [&str; 14] = [
 ];
 /// A call with a summary of its answer.
 pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
-/// A run without calls, and without anything that may hold them.
-pub(super) const WITHOUT_CALLS: Mark = All(&[
+/// A scored run without calls, and without anything that may hold them.
+pub(super) const SCORED: Mark = All(&[
     Is(Kind::List, &["tool_calls"]),
-    Test("a question with its answer, no objects, and only empty lists or names of tools", |run| {
-        let has_text = |keys: &[&str]| keys.iter().any(|key| run.name(key).is_some());
-        has_text(&ASKED)
-            && has_text(&SAID)
-            && (run.has("available_tools") || run.is("passed", Kind::Bool))
-            && run.iter().all(|(key, value)| match value.items() {
-                Some(items) => items.iter().all(|item| item.kind() == Kind::String && key != "tool_calls"),
-                None => value.kind() != Kind::Object,
-            })
+    Is(Kind::String, &["question", "answer"]),
+    Is(Kind::Bool, &["passed"]),
+    Test("no objects, and only empty lists", |run| {
+        run.iter().all(|(_, value)| match value.kind() {
+            Kind::Object => false,
+            _ => value.items().is_none_or(|items| items.is_empty()),
+        })
     }),
 ]);
 pub(super) const CALL_IDS: [&str; 8] =
@@ -116,8 +114,8 @@ pub(super) const SESSIONS: [&str; 5] =
     ["sessionId", "session_id", "conversation_id", "thread_id", "query_id"];
 /// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
 pub(super) const TASKS: [&str; 5] = ["task_id", "episode_id", "mission_id", "ticket_id", "runId"];
-pub(super) const ASKED: [&str; 9] =
-    ["prompt", "question", "query", "task", "instruction", "input", "user_task", "user_input", "user_query"];
+pub(super) const ASKED: [&str; 7] =
+    ["prompt", "question", "query", "task", "instruction", "input", "user_task"];
 pub(super) const SAID: [&str; 9] = [
     "final_answer",
     "final_text",
@@ -236,7 +234,7 @@ impl What {
             | "final_answer"
             | "after_agent_response" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
-            "start" | "agent_start" | "run_start" | "task_start" => Self::Start,
+            "agent_start" | "run_start" | "task_start" => Self::Start,
             "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {
                 Self::Tool
             }
@@ -294,9 +292,10 @@ pub(super) fn holds_answers(object: &Members<'_>) -> bool {
     LISTS_OF_CALLS.iter().any(|key| object.objects(key).any(|call| is_answered(&call)))
 }
 
-/// Returns true if an object has a list of steps. Calls deeper inside it are then copies.
+/// Returns true if an object has a list of steps with answers. Calls deeper inside it are then copies.
 pub(super) fn holds_steps(object: &Members<'_>) -> bool {
-    let has_steps = |key| object.objects(key).any(|step| STEP.fits(&step));
+    let is_answered = |step: &Members<'_>| OUTPUTS_OF_STEPS.iter().any(|key| step.present(key).is_some());
+    let has_steps = |key| object.objects(key).any(|step| STEP.fits(&step) && is_answered(&step));
     !holds_answers(object) && ["turns", "steps", "trajectory"].into_iter().any(has_steps)
 }
 

@@ -19,8 +19,7 @@ pub(super) const FORMAT: Definition = Definition {
 
 const EXCHANGE: Mark = Test(
     "`request` (or `payload`) and `response`, or `input` and `output`, the first with `messages`, `input` or \
-     `contents`; or `messages` and a `response` with `choices`; or `run_id`, `input_messages` and \
-     `output_messages`",
+     `contents`; or `messages` and a `response` with `choices`",
     |object| Exchange::of(object).is_some(),
 );
 
@@ -84,7 +83,7 @@ impl<'a> Body<'a> {
     fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
         let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
         // For a model without tool calls, `fncall_messages` has the calls that were parsed from its texts.
-        let messages = ["fncall_messages", "messages", "input_messages"].into_iter().find_map(list);
+        let messages = ["fncall_messages", "messages"].into_iter().find_map(list);
         let messages = messages.map(|messages| (messages, Form::Messages));
         let messages = messages.or_else(|| list("input").map(|items| (items, Form::Items)));
         // The input of the Responses API may be a text.
@@ -121,14 +120,6 @@ impl<'a> Exchange<'a> {
     fn of(members: &Members<'a>) -> Option<Self> {
         if STEP.fits(members) {
             return Self::of_step(members);
-        }
-        // Callbacks of LangChain.
-        if let Some(id) = members.name("run_id")
-            && members.is("output_messages", Kind::List)
-        {
-            let [request, response] = [members.whole()?; 2].map(Body::Object);
-            let model = members.name("model_info");
-            return Some(Self { id: Some(id), model, ..Self::new(request, Some(response))? });
         }
         let object = |key| members.get(key).filter(|value: &Raw<'_>| value.kind() == Kind::Object);
         let (request, response, is_whole) =

@@ -71,7 +71,7 @@ pub(super) fn spoken(response: Raw<'_>) -> Vec<Raw<'_>> {
     if let Some(message) = choice.or_else(|| response.member("message")).or_else(inner).or_else(candidate) {
         return vec![message];
     }
-    if let Some(items) = ["output", "output_messages"].iter().find_map(|key| response.member(key)?.items()) {
+    if let Some(items) = response.member("output").and_then(Raw::items) {
         return items;
     }
     let is_message = ["content", "tool_calls"].iter().any(|key| response.member(key).is_some());

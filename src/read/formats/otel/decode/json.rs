@@ -38,13 +38,14 @@ struct Row<'a> {
     kind: Option<Cow<'a, str>>,
     duration: Option<u64>,
     children: Vec<Raw<'a>>,
+    is_capitalised: bool,
 }
 
 /// Reads a single span, and its children after it.
 pub(super) fn row<'a>(json: &mut Json<'a>, around: &Around<'_, 'a>, into: &mut Collection<'a>) -> Read<()> {
     let mut read = Row::default();
     json.object(|key, value| read.named(key, value, around.micros))?;
-    let Row { mut span, kind, duration, children } = read;
+    let Row { mut span, kind, duration, children, .. } = read;
     if let Some(kind) = kind {
         set_kind(&mut span, kind);
     }
@@ -80,10 +81,11 @@ pub(super) fn row<'a>(json: &mut Json<'a>, around: &Around<'_, 'a>, into: &mut C
 }
 
 impl<'a> Row<'a> {
-    /// Reads a member. The console exporter of Go capitalises their keys.
+    /// Reads a member. The console exporter of Go capitalises their keys, and begins with the name.
     fn named(&mut self, key: &[u8], value: &mut Json<'a>, micros: bool) -> Read<()> {
+        self.is_capitalised |= key == b"Name";
         match key.split_first() {
-            Some((first @ b'A'..=b'Z', rest)) => {
+            Some((first @ b'A'..=b'Z', rest)) if self.is_capitalised => {
                 self.member(&[&[first.to_ascii_lowercase()], rest].concat(), value, micros)
             }
             _ => self.member(key, value, micros),

@@ -64,8 +64,8 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
     }
     // Some tracers record no kind, only the name of the tool.
     if tool.or_else(|| attributes.name(Attr::AiToolName)).is_some()
-        || ["tool.", "tool:"].iter().any(|start| span.name.starts_with(start))
-            && attributes.name(Attr::ToolName).is_some()
+        || span.name.starts_with("tool.") && attributes.name(Attr::ToolName).is_some()
+        || span.name.starts_with("tool:") && attributes.get(Attr::ToolInputOfCall).is_some()
     {
         return Kind::Tool;
     }
