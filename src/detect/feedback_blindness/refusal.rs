@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::detect::shared::{
-    Call, Does, Facts, Failure, FailureKind, Meaning, Part, installed, installs, shell,
+    Call, Check, Does, Facts, Failure, FailureKind, Meaning, Part, installed, installs, shell,
 };
 use crate::trace::Digest;
 
@@ -23,6 +23,17 @@ impl Refusal {
     /// Returns true if both calls are the same.
     pub(super) fn is_same_call(&self, now: &Self) -> bool {
         self.call.call.key.is_some() && self.call.call.key == now.call.call.key
+    }
+
+    /// Returns true if both calls run the same script or check.
+    pub(super) fn runs_as(&self, now: &Self) -> bool {
+        let checks = |call: &Facts| call.call.parts.iter().rfind(|part| part.check.is_some()).cloned();
+        let (before, now) = (checks(&self.call), checks(&now.call));
+        before.zip(now).is_some_and(|(before, now)| {
+            before.program == now.program
+                && before.script == now.script
+                && (now.script.is_some() || now.check > Some(Check::Script))
+        })
     }
 
     /// Returns true if both calls write the same file and failed with the same wording.

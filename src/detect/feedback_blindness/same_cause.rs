@@ -154,9 +154,9 @@ impl Blindness {
                 && last.is_some_and(changed_since)
                 && !self.changes.iter().any(names_file)
         };
-        // A command that was stopped does not say why, so only the same one repeats it.
-        let has_cause =
-            failure.kind != FailureKind::Killed || last.is_some_and(|last| last.is_same_call(&now));
+        // A command that was stopped does not say why, so only the same command, script or check repeats it.
+        let has_cause = failure.kind != FailureKind::Killed
+            || refused.latest.iter().any(|earlier| earlier.is_same_call(&now) || earlier.runs_as(&now));
         let is_over = refused.turns > self.config.max_failures
             && has_cause
             && failure.report != Some(Report::Counted)

@@ -206,9 +206,11 @@ impl Attempts {
         Some(attempt)
     }
 
-    /// Returns true if a call with such a part, made after a step, is still running.
-    pub(crate) fn is_running(&self, wanted: impl Fn(&Part) -> bool, after: u64) -> bool {
-        self.running.iter().any(|run| run.step > after && run.call.call.parts.iter().any(&wanted))
+    /// Returns true if a call with such a part, made after a step, is still running, and the agent has since done
+    /// nothing but wait.
+    pub(crate) fn ends_running(&self, wanted: impl Fn(&Part) -> bool, after: u64) -> bool {
+        let runs = |run: &Running| run.step > after && run.call.call.parts.iter().any(&wanted);
+        self.waited == self.actions && self.running.iter().any(runs)
     }
 
     /// Returns the call without an answer that this message answers, with its outcome, and the call as

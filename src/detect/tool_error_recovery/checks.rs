@@ -26,6 +26,8 @@ pub(super) struct Checks {
     /// Programs that reported on files as linters do.
     linters: BTreeSet<Arc<str>>,
     baseline: Baseline,
+    /// The program and script of the check that the run ends with, if it was not answered.
+    pub(super) pending: Option<(Arc<str>, Option<String>)>,
 }
 
 /// Failed checks and changed files since a check last passed.
@@ -49,13 +51,6 @@ struct FailedCheck {
     ran: bool,
     /// The module or command that it did not find, as [`installed`] names it.
     missing: Option<String>,
-}
-
-impl FailedCheck {
-    /// Returns true if a part of a call runs the same program and script.
-    fn is_of(&self, part: &Part) -> bool {
-        self.program == part.program && self.script == part.script
-    }
 }
 
 impl Checks {
@@ -100,11 +95,18 @@ impl Checks {
                 since.failed.retain(|failed| !is_settled(failed));
             }
         }
-        // A module that a check did not find was installed.
-        if failure.is_none() && attempt.call.call.parts.iter().any(is_install) {
-            let names = installed(&attempt.call.call.text);
-            let misses =
-                |failed: &FailedCheck| failed.missing.as_ref().is_some_and(|name| names.contains(name));
+        // A module that a script did not find was installed.
+        let text = &attempt.call.call.text;
+        let removes = ["uninstall", "remove", "--dry-run"].iter().any(|word| text.contains(word));
+        if action.status == Status::Ok
+            && failure.is_none()
+            && !removes
+            && attempt.call.call.parts.iter().any(is_install)
+        {
+            let names = installed(text);
+            let misses = |failed: &FailedCheck| {
+                failed.check < Check::Form && failed.missing.as_ref().is_some_and(|name| names.contains(name))
+            };
             for since in [&mut self.all, &mut self.work] {
                 since.failed.retain(|failed| !misses(failed));
             }
@@ -118,8 +120,9 @@ impl Checks {
             && check == Check::Tests
             && action.observation.present().is_none_or(is_blank);
         let passed = failure.is_none() && !is_silent && (is_ok || is_free_of_errors(attempt, action));
-        // A check that was started again, and whose result is not recorded, may have passed.
-        let is_pending = matches!(action.reason, Some(UnknownReason::Unanswered | UnknownReason::Running));
+        if action.reason == Some(UnknownReason::Unanswered) && action.observation.is_absent() {
+            self.pending = Some((Arc::clone(&told.program), told.script.clone()));
+        }
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
             match failure {
@@ -129,7 +132,6 @@ impl Checks {
                 Some(failure) if check == Check::Form && is_style(told, &failure.line) => {}
                 // A script may report a result by its exit code, so a failure without a message does not count.
                 Some(failure) if !is_test && failure.line.trim().is_empty() => {}
-                _ if is_pending => since.failed.retain(|failed| !failed.is_of(told)),
                 Some(_) if without_changes => {
                     since.failed.retain(|failed| failed.program != told.program);
                 }
@@ -170,7 +172,8 @@ impl Checks {
     }
 
     /// Returns the failed checks that no later check cleared, if a source file was changed before the last of them.
-    /// Returns none if the agent changed something to fix them, and was then stopped or still runs the last again.
+    /// Returns none if the agent changed something to fix them, and was then stopped or still runs the last again, or if
+    /// the run ends before the last is answered again.
     fn failing(&self, is_stopped: bool, attempts: &Attempts) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")
@@ -181,9 +184,14 @@ impl Checks {
         let Some(last) = since.failed.last() else { return &[] };
         let counts = |file: &str| is_source(file) && (only_scripts || !self.scripts.contains(file));
         let changed = since.changed.iter().any(|(file, step)| counts(file) && *step < last.step);
-        let runs_again = || attempts.is_running(|part| last.is_of(part), last.step);
-        let in_repair = since.latest > last.step && (is_stopped || runs_again());
-        if changed && !in_repair { &since.failed } else { &[] }
+        let is_last = |part: &Part| part.program == last.program && part.script == last.script;
+        let in_repair =
+            since.latest > last.step && (is_stopped || attempts.ends_running(is_last, since.latest));
+        let is_pending = self
+            .pending
+            .as_ref()
+            .is_some_and(|(program, script)| *program == last.program && *script == last.script);
+        if changed && !in_repair && !is_pending { &since.failed } else { &[] }
     }
 
     /// Returns the failing checks as one finding.
@@ -206,9 +214,11 @@ impl Checks {
     }
 }
 
-/// Returns true if a program that reads reports the failure: `grep: a/b: No such file or directory`.
+/// Returns true if a program that reads does not find a file: `grep: a/b: No such file or directory`.
 fn is_of_reader(line: &str) -> bool {
-    line.split_once(": ").is_some_and(|(program, _)| Meaning::of(program).is(Meaning::READS))
+    let reads = |program: &str| program != "env" && Meaning::of(program).is(Meaning::READS);
+    line.ends_with(": No such file or directory")
+        && line.split_once(": ").is_some_and(|(program, _)| reads(program))
 }
 
 /// Returns true if a failed check of form concerns style, not code that cannot run.

@@ -298,6 +298,7 @@ impl Recovery {
 impl Fold for Recovery {
     fn observe(&mut self, step: &Step<'_>) {
         self.rate.observe(step);
+        self.checks.pending = None;
         let sent_back = self.no_call.observe(step);
         let is_sent_back = sent_back.is_some();
         let counts = self.actors.include(Actor::Agent);

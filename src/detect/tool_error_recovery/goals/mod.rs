@@ -216,8 +216,9 @@ impl Goals {
         if finds && !found_nothing(call, action) {
             self.reach_where(|goal| !goal.is_shell && finds_files(&goal.program));
         }
-        // Another tool looked up the same thing.
-        if call.does == Does::Read && !call.is_shell && !mine.is_empty() {
+        // Another tool looked up the same thing, which is not a file.
+        let looks = call.does == Does::Read && !call.is_shell && call.target.is_none();
+        if looks && !known && !mine.is_empty() && !found_nothing(call, action) {
             self.reach_where(|goal| {
                 let others = goal.program != call.program && !goal.targets.is_empty();
                 goal.does == Does::Read && !goal.is_shell && others && goal.targets.is_subset(&mine)
