@@ -1,5 +1,6 @@
 //! Makes the runs of the agents in a trace.
 
+pub(super) mod cli_log;
 mod run;
 mod steps;
 
@@ -89,6 +90,11 @@ struct Draft<'t, 's> {
 }
 
 fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
+    if tree.spans.is_empty()
+        && let Some(run) = cli_log::run(logs)
+    {
+        return vec![run];
+    }
     let records = events::records(tree, logs);
     let mut tools: BTreeMap<Owner, Vec<At>> = BTreeMap::new();
     for at in tree.tools() {

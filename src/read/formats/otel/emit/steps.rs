@@ -181,6 +181,6 @@ fn last_said_by_user<'s>(inputs: impl Iterator<Item = Vec<Block<'s>>>) -> Vec<St
 }
 
 /// Returns a time, or `None` for `0`, which means that it was not recorded.
-fn recorded(time: u64) -> Option<u64> {
+pub(super) fn recorded(time: u64) -> Option<u64> {
     (time != 0).then_some(time)
 }

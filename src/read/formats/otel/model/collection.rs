@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::emit::cli_log;
 use super::monocle;
 use super::names::Attr;
 use super::resource::Resource;
@@ -57,18 +58,16 @@ impl<'a> Collection<'a> {
     }
 
     /// Adds a log record. Records may come in any order. One without a trace id, or one that is not an event of a
-    /// conversation, is skipped and reported.
+    /// conversation or of a coding agent, is skipped and reported.
     pub(crate) fn push_log(&mut self, mut log: LogRecord<'a>) {
-        if log.body.as_str().is_some_and(|body| body.starts_with("claude_code.")) {
-            return self.pass_over("log records of Claude Code, whose sessions say more");
-        }
+        let is_of_agent = cli_log::claim(&mut log);
         if log.trace_id.is_empty() {
             return self.pass_over("log records without a trace id");
         }
         if log.name.is_empty() {
             log.name = log.attributes.name(Attr::EventName).unwrap_or_default().to_owned().into();
         }
-        if !log.name.starts_with("gen_ai.") {
+        if !is_of_agent && !log.name.starts_with("gen_ai.") {
             return self.pass_over("log records that are not events of a conversation");
         }
         self.traces.entry(log.trace_id.to_string()).or_default().logs.push(log);
