@@ -106,9 +106,9 @@ impl<'a> Sessions<'a> {
         if line.is_skipped {
             return runs.pass_over("internal lines of Claude Code", 1);
         }
-        let calls = line.blocks.iter().filter(|block| block.is_call).count() as u64;
         if part.as_ref().is_some_and(|part| is_copy(part)) {
-            runs.leave_out(calls);
+            let calls = line.blocks.iter().filter(|block| block.is_call).count();
+            runs.leave_out(calls as u64);
             return runs.pass_over("lines of a copy of the session, made for a summary or a question", 1);
         }
         self.has_lines = true;
@@ -119,12 +119,11 @@ impl<'a> Sessions<'a> {
         if line.is_of_cursor() {
             session.run.metadata.agent = Some("cursor".into());
         }
-        if session.is_forked {
-            session.is_forked = is_assistant;
+        if session.is_forked || !session.copied.is_empty() {
+            let (calls, results) = session.without_copies(&mut line, is_assistant);
             runs.leave_out(calls);
-            runs.pass_over("calls and results copied to a fork", line.blocks.len() as u64);
-            line.blocks.clear();
-            if is_assistant {
+            runs.pass_over("calls and results copied to a fork", calls + results);
+            if calls + results > 0 && line.blocks.is_empty() && line.text.is_none() {
                 return;
             }
         }
@@ -147,8 +146,10 @@ impl<'a> Sessions<'a> {
     /// Reads a line without a message: the start of printed output, or a change of the queue.
     fn other(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
         let session = line.session.take().or_else(|| self.last.clone());
-        if line.is_fork() {
-            self.forks.extend(line.agent);
+        if line.is_fork()
+            && let Some(agent) = line.agent.take()
+        {
+            self.forks.insert(agent);
             return;
         }
         if let Some(model) = line.model.take() {
@@ -185,8 +186,10 @@ struct Session<'a> {
     queue: Queue<'a>,
     /// True if the last line is a failure of the harness.
     has_failed: bool,
-    /// True until the directive of a fork, whose first lines are copies of the call that started it.
+    /// True until the directive of a fork. Its first lines are copies of the calls that started forks.
     is_forked: bool,
+    /// The ids of the copied calls.
+    copied: TextSet<Cow<'a, str>>,
     uuids: TextSet<Cow<'a, str>>,
     calls: TextMap<Cow<'a, str>, CallNumber>,
     /// The ids of calls that have a result.
@@ -233,6 +236,23 @@ impl<'a> Session<'a> {
     /// Returns the next turn, which user messages get.
     fn next_turn(&self) -> u64 {
         self.usages.len() as u64
+    }
+
+    /// Removes the copied calls of a fork and their results from a line, and returns the numbers of both.
+    fn without_copies(&mut self, line: &mut Line<'a>, is_assistant: bool) -> (u64, u64) {
+        self.is_forked &= is_assistant;
+        let starts_fork = |block: &&Block<'a>| block.is_call && block.name.as_deref() == Some("Agent");
+        let copied = line.blocks.iter().filter(|block| self.is_forked && starts_fork(block));
+        self.copied.extend(copied.filter_map(|block| block.id.clone()));
+        let (mut calls, mut results) = (0, 0);
+        line.blocks.retain(|block| {
+            let id = if block.is_call { &block.id } else { &block.answers };
+            let is_copy = id.as_ref().is_some_and(|id| self.copied.contains(id));
+            calls += u64::from(is_copy && block.is_call);
+            results += u64::from(is_copy && !block.is_call);
+            !is_copy
+        });
+        (calls, results)
     }
 
     fn user(&mut self, line: Line<'a>) {

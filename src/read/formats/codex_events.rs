@@ -1,6 +1,7 @@
 //! Lines of Codex sessions: the marks of old ones, who wrote a message, and the ends of calls in events.
 
 use super::chat_items::Item;
+use super::codex_text;
 use super::prelude::*;
 use crate::read::text_calls;
 
@@ -26,6 +27,16 @@ pub(super) const PRINTED: Mark = All(&[
     ),
 ]);
 
+/// Returns the type of the event that older versions recorded for the end of a call, by the type of its item.
+pub(super) fn event_of_item(kind: &str) -> Option<&'static str> {
+    match kind {
+        "CommandExecution" => Some("exec_command_end"),
+        "FileChange" => Some("patch_apply_end"),
+        "McpToolCall" => Some("mcp_tool_call_end"),
+        _ => None,
+    }
+}
+
 /// Returns the call that an event ends, with its output. `None` if the event does not describe it.
 pub(super) fn ended_call<'a>(kind: &str, event: &Members<'a>) -> Option<(Call<'a>, Option<TextCow<'a>>)> {
     let (name, arguments) = match kind {
@@ -36,8 +47,8 @@ pub(super) fn ended_call<'a>(kind: &str, event: &Members<'a>) -> Option<(Call<'a
             ("apply_patch".into(), wire::sole_argument("changes", Some(event.present("changes")?)))
         }
         _ => {
-            let invocation = event.present("invocation").map_or_else(|| event.clone(), Members::from);
-            invocation.present("tool")?;
+            let described = event.present("invocation").map(Members::from);
+            let invocation = described.or_else(|| event.present("tool").map(|_| event.clone()))?;
             let [server, tool] = ["server", "tool"].map(|key| invocation.name(key).unwrap_or_default());
             (Cow::Owned(format!("{server}/{tool}")), invocation.arguments("arguments"))
         }
@@ -59,25 +70,81 @@ pub(super) fn output_of<'a>(event: &Members<'a>) -> Option<TextCow<'a>> {
     output.or_else(printed)
 }
 
-/// Returns the outcome that the end of a call states: that it was declined, a flag, an exit code, or a status.
-pub(super) fn outcome_of(kind: &str, event: &Members<'_>) -> Option<Outcome> {
-    let status = event.outcome("status");
-    let failed = match kind {
-        "exec_command_end" => None,
-        "patch_apply_end" => event.flag("success").map(|is_ok| !is_ok),
-        _ => mcp_failed(event),
-    };
+/// Returns the outcome that the end of a call states: that it was declined, a flag, or an exit code.
+fn outcome_of(kind: &str, event: &Members<'_>) -> Option<Outcome> {
+    let is_declined = event.name("status").as_deref() == Some("declined");
     let code = || event.get("exit_code").and_then(is_failure_code).map(Outcome::exit_code);
-    let declined = status.filter(|status| *status == Outcome::REFUSED);
-    declined.or(failed.map(Outcome::flag)).or_else(code).or(status)
+    let stated = match kind {
+        "exec_command_end" => code(),
+        "patch_apply_end" => event.flag("success").map(|is_ok| Outcome::flag(!is_ok)),
+        _ => mcp_failed(event).map(Outcome::flag),
+    };
+    is_declined.then_some(Outcome::REFUSED).or(stated)
 }
 
 /// Returns whether an MCP call failed: `result` is `{Err}`, `{Ok: {is_error}}` or `{isError}`, or there is an `error`.
 fn mcp_failed(event: &Members<'_>) -> Option<bool> {
     let result = event.object("result");
     let flag = |result: &Members<'_>| result.flag("is_error").or_else(|| result.flag("isError"));
-    let has_error = result.has("Err") || event.present("error").is_some();
-    if has_error { Some(true) } else { flag(&result.object("Ok")).or_else(|| flag(&result)) }
+    if result.has("Err") {
+        return Some(true);
+    }
+    if result.has("Ok") {
+        return flag(&result.object("Ok"));
+    }
+    let has_error = event.text("error").is_some() || event.object("error").keys().next().is_some();
+    if has_error { Some(true) } else { flag(&result) }
+}
+
+/// The outcomes that events state, by call id.
+#[derive(Default)]
+pub(super) struct Stated<'a> {
+    outcomes: TextMap<Cow<'a, str>, Outcome>,
+    /// Bare words for a status. Each counts only if neither a code nor the output of the call states an outcome.
+    words: TextMap<Cow<'a, str>, Outcome>,
+}
+
+impl<'a> Stated<'a> {
+    /// Adds and returns the outcome that the end of a call states.
+    pub(super) fn add(&mut self, id: &Cow<'a, str>, kind: &str, event: &Members<'a>) -> Option<Outcome> {
+        let Some(stated) = outcome_of(kind, event) else {
+            let word = event.outcome("status").filter(|word| word.status != Status::Unknown);
+            self.words.extend(word.map(|word| (id.clone(), word)));
+            return word;
+        };
+        let known = self.outcomes.entry(id.clone()).or_insert(stated);
+        // A flag takes precedence, whichever comes first.
+        if known.provenance != Provenance::Flag || stated.provenance == Provenance::Flag {
+            *known = stated;
+        }
+        Some(stated)
+    }
+
+    /// Sets the outcome of a script: that of its last call, if it failed.
+    pub(super) fn set_script(&mut self, id: Cow<'a, str>, of_call: Option<Outcome>) {
+        match of_call.filter(|outcome| outcome.status == Status::Error) {
+            Some(outcome) => _ = self.outcomes.insert(id, outcome),
+            None => _ = self.outcomes.remove(&id),
+        }
+    }
+
+    /// Adds the failure that a script printed.
+    pub(super) fn extend(&mut self, printed: Option<(Cow<'a, str>, Outcome)>) {
+        self.outcomes.extend(printed.filter(|(_, outcome)| outcome.status == Status::Error));
+    }
+
+    pub(super) fn outcome(&self, id: &str) -> Option<Outcome> {
+        self.outcomes.get(id).copied()
+    }
+
+    /// Returns an answer with the outcome of the word for its status, if nothing else states one.
+    pub(super) fn completed(&self, id: &str, answer: Answer<'a>) -> Answer<'a> {
+        let word = self.words.get(id).filter(|_| answer.provenance == Provenance::None);
+        match word {
+            Some(word) => word.answer(answer.observation),
+            None => answer,
+        }
+    }
 }
 
 /// Returns the duration of a call in nanoseconds, from `{secs, nanos}`.
@@ -92,38 +159,104 @@ pub(super) struct Scripts<'a> {
     /// True if a call ran a script.
     pub(super) are_any: bool,
     /// The calls of the current turn that start a script or wait for one, and have no output.
-    pub(super) open: Vec<Cow<'a, str>>,
+    open: TextMap<Cow<'a, str>, Script>,
+    /// The last of these calls.
+    last: Option<Cow<'a, str>>,
+    /// The ids of the scripts that still run after a call, which Codex calls cells.
+    running: TextSet<String>,
     /// The time of the call that started the last script.
     began: Option<u64>,
 }
 
+#[derive(Default)]
+struct Script {
+    /// The cell for which the call waits.
+    cell: Option<String>,
+    /// True if a call of the script ended in an event.
+    has_ended_call: bool,
+}
+
 impl<'a> Scripts<'a> {
-    pub(super) fn begin(&mut self, kind: Item, call: &Call<'a>) {
+    /// Notes a call that starts a script, or waits for one.
+    pub(super) fn begin(&mut self, kind: Item, call: &Call<'a>, item: &Members<'a>) {
         let is_script = kind == Item::Custom && call.name == "exec";
         if is_script {
             (self.are_any, self.began) = (true, call.time);
         }
-        if is_script || self.are_any && call.name == "wait" {
-            self.open.extend(call.id.clone());
+        let is_wait = self.are_any && call.name == "wait" && item.name("namespace").is_none();
+        let cell = if is_wait { cell_of(item) } else { None };
+        if (is_script || cell.is_some())
+            && let Some(id) = &call.id
+        {
+            self.open.insert(id.clone(), Script { cell, has_ended_call: false });
+            self.last = Some(id.clone());
         }
     }
 
-    pub(super) fn end(&mut self, id: Option<&Cow<'a, str>>) {
-        self.open.retain(|open| Some(open) != id);
+    /// Notes the output of a call. Returns the outcome of the last command that a script printed, unless an event
+    /// ended a call of the script.
+    pub(super) fn end(&mut self, id: Option<&Cow<'a, str>>, output: Option<Raw<'a>>) -> Option<Outcome> {
+        let script = self.open.remove(id?)?;
+        let parts = output.map(|output| output.items().unwrap_or_else(|| vec![output])).unwrap_or_default();
+        let texts: Vec<_> = parts.into_iter().filter_map(words::text).collect();
+        let [first, .., last] = &*texts else {
+            return self.note_state(script.cell, texts.first()?);
+        };
+        self.note_state(script.cell, first);
+        let is_completed = first.text().starts_with("Script completed") && !script.has_ended_call;
+        is_completed.then(|| codex_text::command_result(last.text()))?
     }
 
-    /// Returns the only open call whose script may have made the call that ended in an event. A call from before the
-    /// script, such as a server that stops, is not its own; times differ by less than a second.
-    pub(super) fn caller(&self, event: &Members<'a>, time: Option<u64>) -> Option<Cow<'a, str>> {
+    /// Notes if a script still runs after a call, which may have waited for it.
+    fn note_state(&mut self, cell: Option<String>, header: &TextCow<'a>) -> Option<Outcome> {
+        let head = header.text().head(64);
+        if let Some(rest) = head.strip_prefix("Script running with cell ID ") {
+            self.running.extend(rest.split_whitespace().next().map(str::to_owned));
+        } else if let Some(cell) = cell {
+            self.running.remove(&cell);
+        }
+        None
+    }
+
+    /// Forgets the calls without an output, at the start of a turn.
+    pub(super) fn forget_open(&mut self) {
+        self.open = TextMap::default();
+    }
+
+    /// Returns the call whose script made the call that ended in an event: the only one that is open, unless another
+    /// script still runs. A call from before the script, such as a server that stops, is not its own; times differ by
+    /// less than a second.
+    pub(super) fn caller(&mut self, event: &Members<'a>, time: Option<u64>) -> Option<Cow<'a, str>> {
         let began = time.map(|time| time.saturating_sub(duration(event).unwrap_or(0)));
         let is_earlier =
             began.zip(self.began).is_some_and(|(call, script)| call.saturating_add(1_000_000_000) < script);
         let is_of_user = event.name("source").as_deref() == Some("user_shell");
-        match &*self.open {
-            [id] if !is_earlier && !is_of_user => Some(id.clone()),
-            _ => None,
+        if is_earlier || is_of_user || self.open.len() != 1 {
+            return None;
         }
+        let id = self.last.as_ref()?;
+        let script = self.open.get_mut(id)?;
+        let is_waited_for = script.cell.as_ref().is_some_and(|cell| self.running.contains(cell));
+        if self.running.len() > usize::from(is_waited_for) {
+            return None;
+        }
+        script.has_ended_call = true;
+        Some(id.clone())
     }
+}
+
+/// Returns the script for which a call waits.
+fn cell_of(item: &Members<'_>) -> Option<String> {
+    let arguments = item.name("arguments")?;
+    let arguments = Members::of(&mut Json::new(arguments.as_bytes()));
+    arguments.ident("cell_id").map(Cow::into_owned)
+}
+
+/// Returns true if the end of a call is an item for a command of a script, which is never a call of its own.
+pub(super) fn is_of_script(call: &Call<'_>, kind: &str, event: &Members<'_>) -> bool {
+    let is_item = !event.has("call_id");
+    let has_id = call.id.as_ref().is_some_and(|id| id.starts_with("exec-"));
+    is_item && has_id && kind == "exec_command_end" && call.actor != Actor::User
 }
 
 /// Returns true for the first line of a session of the earliest Codex versions, where the other lines are bare items.
@@ -147,7 +280,7 @@ pub(super) fn name_of<'a>(item: &Members<'a>) -> Option<Cow<'a, str>> {
 /// its parts say so. The kind `unknown` says nothing.
 pub(super) fn writer_of(item: &Members<'_>, text: Option<&TextCow<'_>>) -> Actor {
     let kinds = item.object("internal_chat_message_metadata_passthrough").list("content_item_kinds");
-    let is_added = |kind: Cow<'_, str>| kind != "unknown" && !kind.starts_with("user.");
+    let is_added = |kind: Cow<'_, str>| kind != "unknown" && !kind.starts_with("user");
     let are_added =
         || !kinds.is_empty() && kinds.iter().all(|kind| common::name(*kind).is_some_and(is_added));
     match item.name("role").as_deref() {
@@ -158,4 +291,12 @@ pub(super) fn writer_of(item: &Members<'_>, text: Option<&TextCow<'_>>) -> Actor
         Some("user") => Actor::User,
         _ => Actor::System,
     }
+}
+
+/// Returns as whom another agent wrote a message. One from above in the tree of agents is an instruction.
+pub(super) fn sender_of(item: &Members<'_>) -> Actor {
+    let [author, recipient] = ["author", "recipient"].map(|key| item.name(key).unwrap_or_default());
+    let below = recipient.strip_prefix(&*author);
+    let is_told = !author.is_empty() && below.is_some_and(|path| path.starts_with('/'));
+    if is_told { Actor::User } else { Actor::Environment }
 }

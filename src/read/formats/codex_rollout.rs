@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 
 use super::chat_items::{self, Item};
 use super::codex_events::{
-    PRINTED, Scripts, duration, ended_call, is_old_header, name_of, outcome_of, output_of, writer_of,
+    PRINTED, Scripts, Stated, duration, ended_call, event_of_item, is_of_script, is_old_header, name_of,
+    output_of, sender_of, writer_of,
 };
 use super::prelude::*;
 use crate::read::session::{self, SessionReader};
-use crate::trace::{Digest, Entry};
+use crate::trace::{Digest, DigestSet, Entry};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[
@@ -46,16 +47,19 @@ struct Session<'a> {
     waiting: Vec<usize>,
     /// The turn of a message that waits for its tokens.
     said: Option<u64>,
-    /// The outcomes that events state, by call id.
-    outcomes: TextMap<Cow<'a, str>, Outcome>,
+    stated: Stated<'a>,
     /// The ids of the calls that are answered.
     answered: TextSet<Cow<'a, str>>,
     /// The actors whose messages are items.
     speakers: Vec<Actor>,
+    /// The digests of the harness's messages in the user's role.
+    added: DigestSet,
     /// The digest of the agent's last message in an event.
     last_told: Option<Digest>,
     /// The ids of the calls that began with an event.
     begun: TextSet<Cow<'a, str>>,
+    /// The ids of the calls that are only in the events that ended them.
+    ended: TextSet<Cow<'a, str>>,
     scripts: Scripts<'a>,
     /// The positions of the calls, by id.
     calls: TextMap<Cow<'a, str>, usize>,
@@ -104,10 +108,12 @@ impl<'a> Session<'a> {
             match step {
                 Step::Whole(entry) => self.run.steps.put(entry),
                 Step::Output { turn, id, output } => {
-                    let stated = id.as_ref().and_then(|id| self.outcomes.get(id)).copied();
-                    self.run.steps.answer(turn, id, chat_items::answer(output, stated, false));
+                    let key = id.as_deref().unwrap_or_default();
+                    let answer = chat_items::answer(output, self.stated.outcome(key), false);
+                    let answer = self.stated.completed(key, answer);
+                    self.run.steps.answer(turn, id, answer);
                 }
-                Step::Told { actor, .. } if self.speakers.contains(&actor) => {
+                Step::Told { actor, text, .. } if self.is_copy(actor, Some(&text)) => {
                     self.run.pass_over(COPIES, 1);
                 }
                 Step::Told { actor, turn, text, time } => {
@@ -122,12 +128,12 @@ impl<'a> Session<'a> {
     /// script made it.
     fn end_call(&mut self, call: Call<'a>, output: Option<TextCow<'a>>) {
         let Some(id) = call.id.clone().filter(|id| !self.answered.contains(id)) else { return };
-        let stated = self.outcomes.get(&id).copied().unwrap_or(Outcome::UNMARKED);
-        let answer = stated.answer(output.into());
+        let stated = self.stated.outcome(&id).unwrap_or(Outcome::UNMARKED);
+        let answer = self.stated.completed(&id, stated.answer(output.into()));
         if self.calls.contains_key(&id) {
             self.run.steps.answer(call.turn, Some(id.clone()), answer);
         } else if self.scripts.are_any && call.actor != Actor::User {
-            return self.run.pass_over("events of calls of scripts", 1);
+            return self.run.pass_over(OF_SCRIPTS, 1);
         } else {
             self.run.steps.put(Entry::Call(call, Some(answer), None));
         }
@@ -159,6 +165,7 @@ impl<'a> Session<'a> {
                 let parent = [&spawn, &payload].iter().find_map(|at| at.name("parent_thread_id"));
                 // A part of a thread repeats nothing of the history that it continues.
                 let base = payload.object("history_base").name("thread_id");
+                let base = base.filter(|_| self.run.metadata.id.is_none());
                 self.run.metadata.labels.extend(base.map(|base| ("continues".into(), base.into_owned())));
                 return self.meta(id, parent);
             }
@@ -194,25 +201,23 @@ impl<'a> Session<'a> {
                 if !self.speakers.contains(&actor) {
                     self.speakers.push(actor);
                 }
+                if let Some(text) = text.as_ref().filter(|_| actor == Actor::Environment) {
+                    self.added.insert(text.text().digest());
+                }
                 let turn = self.turn_of(actor);
                 self.say(actor, turn, text, time());
             }
-            // A message of another agent. One from above in the tree of agents is an instruction.
             ("agent_message", _) => {
-                let [author, recipient] =
-                    ["author", "recipient"].map(|key| item.name(key).unwrap_or_default());
-                let below = recipient.strip_prefix(&*author);
-                let is_told = !author.is_empty() && below.is_some_and(|path| path.starts_with('/'));
-                let actor = if is_told { Actor::User } else { Actor::Environment };
                 let turn = self.others_turn();
-                self.say(actor, turn, item.message("content"), time());
+                self.say(sender_of(item), turn, item.message("content"), time());
             }
             ("reasoning", _) => _ = self.model_turn(),
             (_, Some(Item::Output)) => {
                 let turn = self.others_turn();
                 self.answered.extend(id());
-                self.scripts.end(id().as_ref());
                 let output = item.present("output").or_else(|| item.present("tools"));
+                let printed = self.scripts.end(id().as_ref(), output);
+                self.stated.extend(id().zip(printed));
                 self.steps.push_back(Step::Output { turn, id: id(), output });
             }
             (_, Some(kind)) => {
@@ -225,7 +230,7 @@ impl<'a> Session<'a> {
                     kind.call(id(), name_of(item), status.as_deref(), |key| item.present(key));
                 self.answered.extend(id().filter(|_| answer.is_some()));
                 let call = Call { turn, time: time(), ..call };
-                self.scripts.begin(kind, &call);
+                self.scripts.begin(kind, &call, item);
                 self.steps.push_back(Step::Whole(Entry::Call(call, answer, None)));
             }
             (_, None) => return false,
@@ -241,7 +246,7 @@ impl<'a> Session<'a> {
     fn model_turn(&mut self) -> u64 {
         if !std::mem::replace(&mut self.is_open, true) {
             self.waiting.clear();
-            self.scripts.open.clear();
+            self.scripts.forget_open();
             self.said = None;
             self.turn_start = self.gone + self.steps.len();
             self.next += 1;
@@ -287,12 +292,7 @@ impl<'a> Session<'a> {
             }
             "item_completed" => {
                 let item = event.object("item");
-                let kind = match &*item.name("type")? {
-                    "CommandExecution" => "exec_command_end",
-                    "FileChange" => "patch_apply_end",
-                    "McpToolCall" => "mcp_tool_call_end",
-                    _ => return None,
-                };
+                let kind = event_of_item(&item.name("type")?)?;
                 self.ended(kind, &item, time)?;
             }
             "user_message" => self.told(Actor::User, event.message("message"), time),
@@ -320,9 +320,15 @@ impl<'a> Session<'a> {
         Some(())
     }
 
+    /// Returns true if the message of an event is known to be the copy of an item.
+    fn is_copy(&self, actor: Actor, text: Option<&TextCow<'a>>) -> bool {
+        let is_added = |text: &TextCow<'a>| self.added.contains(&text.text().digest());
+        self.speakers.contains(&actor) || actor == Actor::User && text.is_some_and(is_added)
+    }
+
     /// Adds a message that an event records, unless it is known to be the copy of an item.
     fn told(&mut self, actor: Actor, text: Option<TextCow<'a>>, time: Option<u64>) {
-        if self.speakers.contains(&actor) {
+        if self.is_copy(actor, text.as_ref()) {
             return self.run.pass_over(COPIES, 1);
         }
         let turn = self.turn_of(actor);
@@ -337,18 +343,9 @@ impl<'a> Session<'a> {
         let id = event.name("call_id").or_else(|| event.name("id"))?;
         let place = self.calls.get(&id).copied();
         let is_known = place.is_some();
-        let stated = outcome_of(kind, event);
-        if let Some(stated) = stated {
-            let known = self.outcomes.entry(id.clone()).or_insert(stated);
-            // A flag takes precedence, whichever comes first.
-            if known.provenance != Provenance::Flag || stated.provenance == Provenance::Flag {
-                *known = stated;
-            }
-        }
-        if let Some(script) = self.scripts.caller(event, time).filter(|_| !is_known) {
-            // The last call of a script decides whether the script failed.
-            self.outcomes.remove(&script);
-            self.outcomes.extend(stated.filter(|it| it.status == Status::Error).map(|it| (script, it)));
+        let stated = self.stated.add(&id, kind, event);
+        if !is_known && let Some(script) = self.scripts.caller(event, time) {
+            self.stated.set_script(script, stated);
         }
         let lasted = duration(event).filter(|_| kind == "exec_command_end");
         if let Some(duration) = lasted
@@ -361,9 +358,15 @@ impl<'a> Session<'a> {
         if !self.answered.contains(&id)
             && let Some((call, output)) = ended_call(kind, event).or_else(unnamed)
         {
+            let call = Call { id: Some(id.clone()), time, ..call };
             let is_own = !is_known && !self.scripts.are_any;
+            let is_inner = is_of_script(&call, kind, event);
+            if is_own && (is_inner || !self.ended.insert(id)) {
+                self.run.pass_over(if is_inner { OF_SCRIPTS } else { COPIES }, 1);
+                return Some(());
+            }
             let turn = if is_own { self.model_turn() } else { self.next };
-            let call = Call { id: Some(id), turn, time, ..call };
+            let call = Call { turn, ..call };
             self.steps.push_back(Step::Ended(Box::new(call), output));
             if is_own || has_begun {
                 self.others_turn();
@@ -394,3 +397,4 @@ impl<'a> Session<'a> {
 }
 
 const COPIES: &str = "events that are copies of items";
+const OF_SCRIPTS: &str = "events of calls of scripts";

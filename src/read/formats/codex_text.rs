@@ -51,9 +51,10 @@ fn read_text(text: Text<'_>) -> Option<CodexText<'_>> {
         }
         b'C' | b'W' | b'P' | b'E' | b'S' if HEADERS.iter().any(|start| text.starts_with(start)) => {
             let (outcome, output) = header(text);
-            let is_script = text.starts_with("Script completed");
-            let (inner, result) = output.filter(|_| is_script).and_then(of_commands).unzip();
-            (inner.unwrap_or(outcome), result.flatten().map(TextCow::from).or(output.map(TextCow::from)))
+            match output.filter(|_| text.starts_with("Script completed")).and_then(of_command) {
+                Some((outcome, output)) => (outcome, Some(output.into())),
+                None => (outcome, output.map(TextCow::from)),
+            }
         }
         b'a' if text.starts_with(ABORTED) => {
             (Outcome::unknown(UnknownReason::Interrupted, Provenance::Text), None)
@@ -87,16 +88,16 @@ fn enclosed(text: &str) -> Option<(Outcome, String)> {
     Some((outcome, members.get("output")?.string()?.into_owned()))
 }
 
-/// Reads the results of commands in the output of a script. A single result is the output. Of several parts, the
-/// last result counts if it is a failure.
-fn of_commands(output: Text<'_>) -> Option<(Outcome, Option<String>)> {
+/// Reads the output of a script that is the result of one command.
+fn of_command(output: Text<'_>) -> Option<(Outcome, String)> {
     let text = output.to_str();
-    let is_result = |text: &&str| text.starts_with('{') && text.contains("\"chunk_id\"");
-    if let Some((outcome, output)) = Some(text.trim_start()).filter(is_result).and_then(enclosed) {
-        return Some((outcome, Some(output)));
-    }
-    let last = text.lines().rev().filter(is_result).find_map(enclosed);
-    last.filter(|(outcome, _)| outcome.status == Status::Error).map(|(outcome, _)| (outcome, None))
+    let text = text.trim_start();
+    if text.starts_with('{') && text.contains("\"chunk_id\"") { enclosed(text) } else { None }
+}
+
+/// Returns the outcome of a command, from a part of a script's output that is the result of that command.
+pub(super) fn command_result(part: Text<'_>) -> Option<Outcome> {
+    of_command(part).map(|(outcome, _)| outcome)
 }
 
 /// The prefix of a list of parts written as a Python `repr`.
