@@ -251,12 +251,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
         Document::Object(members) => {
             let mut read = |source: &Source<'_, '_>, form| {
-                let mut conversation = converse(source, form, members)?;
-                let steps: Vec<_> = members.objects("steps").collect();
-                let all = members.list("steps").len();
-                if all != steps.len() || !conversation.mark(&steps) {
-                    runs.pass_over("steps next to the messages", all as u64);
-                }
+                let conversation = converse(source, form, members)?;
+                runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
                 give(conversation, members, runs);
                 Ok(())
             };

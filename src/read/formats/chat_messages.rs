@@ -102,31 +102,6 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Marks the answers that nothing else marks with the outcomes of `steps`. Returns false if the steps do not have
-    /// the names of the calls, in order, and an outcome each.
-    pub(super) fn mark(&mut self, steps: &[Members<'_>]) -> bool {
-        let outcome = |step: &Members<'_>| match &*step.name("status")? {
-            "ok" => Some(Outcome::flag(false)),
-            word => Outcome::of_word(word),
-        };
-        let names = steps.iter().map(|step| step.name("tool_name").filter(|_| outcome(step).is_some()));
-        if !names.eq(self.assembler.calls_from(0).map(|(_, call)| Some(call.name.as_ref().into()))) {
-            return false;
-        }
-        self.assembler.pair_new();
-        let mut outcomes = steps.iter().filter_map(outcome);
-        for mut entry in self.assembler.take_entries() {
-            if let Entry::Call(_, answer, _) = &mut entry
-                && let Some(Outcome { status, provenance, reason }) = outcomes.next()
-                && let Some(answer) = answer.as_mut().filter(|answer| answer.provenance == Provenance::None)
-            {
-                (answer.status, answer.provenance, answer.reason) = (status, provenance, reason);
-            }
-            self.assembler.put(entry);
-        }
-        true
-    }
-
     /// Emits the run. Its termination may be the exit status that mini-swe-agent records.
     pub(super) fn give(mut self, runs: &mut Runs<'_>) {
         runs.pass_over(SKIPPED, self.unknown);

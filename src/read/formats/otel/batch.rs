@@ -66,7 +66,10 @@ impl SpanBatch {
         self.spans.retain(|span| {
             is_trace(&span.trace_id) && is_span(&span.span_id) && span.parent.as_deref().is_none_or(is_span)
         });
-        self.logs.retain(|log| is_trace(&log.trace_id) && (log.span_id.is_empty() || is_span(&log.span_id)));
+        self.logs.retain(|log| {
+            is_trace(&log.trace_id)
+                && (log.span_id.is_empty() || is_span(&log.span_id) || is_trace(&log.span_id))
+        });
         (before - self.spans() - self.logs()) as u64
     }
 

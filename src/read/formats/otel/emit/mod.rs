@@ -4,7 +4,7 @@ pub(super) mod cli_log;
 mod run;
 mod steps;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 pub(crate) use run::{AgentRun, RESOURCE_LABEL, SPAN_LABEL};
 
@@ -35,10 +35,17 @@ impl Collection<'_> {
         }
         let text_rule = runs.options.text_errors;
         let mut traces: Vec<Bundle<'_>> = self.traces.into_values().collect();
-        // Traces with the same start are ordered by trace id.
-        traces.sort_by_cached_key(Bundle::start);
+        // Traces with the same start are ordered by trace id. Sessions in log records come last, because spans say more.
+        traces.sort_by_cached_key(|bundle| (cli_log::traces(&bundle.logs).next().is_some(), bundle.start()));
+        let mut known: HashSet<String> = HashSet::new();
         for Bundle { spans, logs } in traces {
+            if cli_log::traces(&logs).any(|trace| known.contains(trace)) {
+                runs.pass_over("sessions in log records, whose spans were read", 1);
+                continue;
+            }
+            let trace = spans.first().map(|span| span.trace_id.to_string());
             let agents = runs_of_trace(spans, logs, text_rule);
+            known.extend(trace.filter(|_| !agents.is_empty()));
             if agents.is_empty() {
                 runs.pass_over("traces without a span of an agent, a model or a tool", 1);
             }
