@@ -106,13 +106,13 @@ pub(super) struct Stated<'a> {
 
 impl<'a> Stated<'a> {
     /// Adds and returns the outcome that the end of a call states.
-    pub(super) fn add(&mut self, id: &Cow<'a, str>, kind: &str, event: &Members<'a>) -> Option<Outcome> {
+    pub(super) fn add(&mut self, id: Cow<'a, str>, kind: &str, event: &Members<'a>) -> Option<Outcome> {
         let Some(stated) = outcome_of(kind, event) else {
             let word = event.outcome("status").filter(|word| word.status != Status::Unknown);
-            self.words.extend(word.map(|word| (id.clone(), word)));
+            self.words.extend(word.map(|word| (id, word)));
             return word;
         };
-        let known = self.outcomes.entry(id.clone()).or_insert(stated);
+        let known = self.outcomes.entry(id).or_insert(stated);
         // A flag takes precedence, whichever comes first.
         if known.provenance != Provenance::Flag || stated.provenance == Provenance::Flag {
             *known = stated;
@@ -184,11 +184,11 @@ impl<'a> Scripts<'a> {
             (self.are_any, self.began) = (true, call.time);
         }
         let is_wait = self.are_any && call.name == "wait" && item.name("namespace").is_none();
-        let cell = if is_wait { cell_of(item) } else { None };
-        if (is_script || cell.is_some())
+        let waited_for = if is_wait { cell_of(item) } else { None };
+        if (is_script || waited_for.is_some())
             && let Some(id) = &call.id
         {
-            self.open.insert(id.clone(), Script { cell, has_ended_call: false });
+            self.open.insert(id.clone(), Script { cell: waited_for, has_ended_call: false });
             self.last = Some(id.clone());
         }
     }

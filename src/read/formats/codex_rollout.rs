@@ -343,7 +343,7 @@ impl<'a> Session<'a> {
         let id = event.name("call_id").or_else(|| event.name("id"))?;
         let place = self.calls.get(&id).copied();
         let is_known = place.is_some();
-        let stated = self.stated.add(&id, kind, event);
+        let stated = self.stated.add(id.clone(), kind, event);
         if !is_known && let Some(script) = self.scripts.caller(event, time) {
             self.stated.set_script(script, stated);
         }

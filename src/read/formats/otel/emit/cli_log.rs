@@ -9,7 +9,7 @@ use super::steps::recorded;
 use crate::read::call_outcome::Outcome;
 use crate::read::common;
 use crate::read::formats::codex_text;
-use crate::trace::{Actor, Assembler, Call, Content, Metadata, TextCow, Usage};
+use crate::trace::{Actor, Assembler, Call, Content, Metadata, Usage};
 
 /// The prefixes of the events of each agent.
 const AGENTS: [(&str, &str); 4] = [
@@ -125,12 +125,12 @@ fn call(log: &LogRecord<'_>, turn: u64, is_refused: bool, steps: &mut Assembler<
         Some(serde_json::json!({"command": command}).to_string())
     };
     let given = given.or_else(command);
-    let output: Option<TextCow<'_>> = text(&[Attr::CliOutput]).map(Into::into);
     // Codex says that every command succeeded.
-    let by_codex = output.as_ref().and_then(codex_text::read);
+    let output = text(&[Attr::CliOutput]).map(|output| codex_text::split(output.into()));
+    let (by_codex, output) = output.map_or((None, None), |(outcome, output)| (outcome, Some(output)));
     let outcome = match (text(&[Attr::CliSuccess]).as_deref(), by_codex) {
         _ if is_refused => Outcome::REFUSED,
-        (_, Some((outcome, _))) => outcome,
+        (_, Some(outcome)) => outcome,
         (Some(succeeded), None) => Outcome::flag(succeeded != "true"),
         (None, None) => Outcome::UNMARKED,
     };
