@@ -30,7 +30,7 @@ fn event_of(name: &str) -> Option<(&'static str, &str)> {
 }
 
 /// Makes the session of such a record its trace, the name of the event its name, and its own trace, if it has one, its
-/// span. Returns false if the record is no event of a coding agent, or names no session.
+/// span. Returns false if the record is not an event of a coding agent, or does not name a session.
 pub(crate) fn claim(log: &mut LogRecord<'_>) -> bool {
     let names = [Some(&*log.name), log.body.as_str(), log.attributes.name(Attr::EventName)];
     let Some(name) = names.into_iter().flatten().find(|name| event_of(name).is_some()) else { return false };
@@ -47,7 +47,7 @@ pub(super) fn traces<'s>(logs: &'s [LogRecord<'_>]) -> impl Iterator<Item = &'s 
     of_agent.map(|log| &*log.span_id).filter(|trace| !trace.is_empty())
 }
 
-/// Returns the run of a session that only such records tell of, if they hold a prompt or a call.
+/// Returns the run of a session from such records, if they hold a prompt or a call.
 pub(super) fn run(logs: &[LogRecord<'_>]) -> Option<AgentRun> {
     let events =
         || logs.iter().filter_map(|log| event_of(&log.name).map(|(agent, event)| (agent, event, log)));
@@ -118,7 +118,7 @@ fn call(log: &LogRecord<'_>, turn: u64, is_refused: bool, steps: &mut Assembler<
     };
     let text = |keys: &[Attr]| attributes.first_of(keys).and_then(Value::to_text).map(Cow::into_owned);
     let given = text(&[Attr::CliArguments, Attr::CliFunctionArguments, Attr::CliInput]);
-    // Claude Code sends the commands of `Bash`, and other arguments only if told to.
+    // Claude Code sends the commands of `Bash`, and other arguments only on demand.
     let command = || {
         let parameters = parameters()?;
         let command = ["full_command", "bash_command"].iter().find_map(|key| parameters.text(key))?;
