@@ -14,7 +14,7 @@ pub(crate) struct Past {
     /// The number of the attempt, counted from 0.
     pub(crate) number: u64,
     /// The number of the user's requests before it.
-    pub(crate) requests: u64,
+    pub(crate) requests: u32,
     pub(crate) key: Option<Digest>,
     /// `None` if the answer was not recorded. Such an outcome must never count as equal to another.
     pub(crate) outcome: Option<Digest>,
@@ -128,7 +128,7 @@ impl History {
     ///
     /// Two failures are the same if their programs and signatures are equal and, for calls that write and run no check,
     /// their files. A tool and a program of a command line are never equal.
-    pub(crate) fn add(&mut self, attempt: &Attempt, requests: u64) -> Past {
+    pub(crate) fn add(&mut self, attempt: &Attempt, requests: u32) -> Past {
         let call = &attempt.call.call;
         let checks = call.parts.iter().any(|part| part.check.is_some());
         let target = call.target.as_deref().filter(|_| call.does == Does::Write && !checks);

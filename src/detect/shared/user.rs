@@ -23,7 +23,7 @@ pub(crate) struct UserSays {
     /// The number of messages that ask for something.
     pub(crate) messages: u64,
     /// The number of these that differ from the one before, as the nudges of a harness do not.
-    pub(crate) requests: u64,
+    pub(crate) requests: u32,
     /// The step of the last of them.
     pub(crate) latest: u64,
     text: Vec<u8>,
@@ -50,7 +50,7 @@ impl UserSays {
             return;
         }
         self.messages += 1;
-        self.requests += u64::from(self.text != text.start(REMEMBERED));
+        self.requests += u32::from(self.text != text.start(REMEMBERED));
         self.latest = step.index();
         self.text.clear();
         self.text.extend_from_slice(text.start(REMEMBERED));

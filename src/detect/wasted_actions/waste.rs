@@ -70,9 +70,9 @@ struct Seen {
     changes: u64,
     writes: u64,
     spoken: u64,
-    requests: u64,
     waits: u64,
-    times: u64,
+    requests: u32,
+    times: u32,
 }
 
 impl Waste {
@@ -130,7 +130,7 @@ impl Waste {
         let before = known.and_then(|known| self.seen.get(&known).copied());
         let again = before.is_some_and(|before| before.turn != now.turn);
         if let Some(known) = known {
-            let times = before.map_or(0, |before| before.times) + u64::from(again || before.is_none());
+            let times = before.map_or(0, |before| before.times) + u32::from(again || before.is_none());
             self.seen.insert(known, Seen { times, ..now });
         }
         let moment = (self.user.messages, self.actions);
