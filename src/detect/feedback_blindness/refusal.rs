@@ -27,9 +27,7 @@ impl Refusal {
 
     /// Returns true if both calls run the same script or check.
     pub(super) fn runs_as(&self, now: &Self) -> bool {
-        let checks = |call: &Facts| call.call.parts.iter().rfind(|part| part.check.is_some()).cloned();
-        let (before, now) = (checks(&self.call), checks(&now.call));
-        before.zip(now).is_some_and(|(before, now)| {
+        last_check(&self.call).zip(last_check(&now.call)).is_some_and(|(before, now)| {
             before.program == now.program
                 && before.script == now.script
                 && (now.script.is_some() || now.check > Some(Check::Script))
@@ -122,6 +120,10 @@ impl Refusal {
         let is_same_file = change.call.program == call.program && change.call.target == call.target;
         edits && is_same_file && self.call.call.key == call.key
     }
+}
+
+fn last_check(call: &Facts) -> Option<&Part> {
+    call.call.parts.iter().rfind(|part| part.check.is_some())
 }
 
 /// Returns true if the last command of a line installs something.

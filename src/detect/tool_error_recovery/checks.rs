@@ -26,8 +26,8 @@ pub(super) struct Checks {
     /// Programs that reported on files as linters do.
     linters: BTreeSet<Arc<str>>,
     baseline: Baseline,
-    /// The program and script of the check that the run ends with, if it was not answered.
-    pub(super) pending: Option<(Arc<str>, Option<String>)>,
+    /// The check that the run ends with, if it was not answered.
+    pub(super) pending: Option<Box<Part>>,
 }
 
 /// Failed checks and changed files since a check last passed.
@@ -96,13 +96,9 @@ impl Checks {
             }
         }
         // A module that a script did not find was installed.
-        let text = &attempt.call.call.text;
-        let removes = ["uninstall", "remove", "--dry-run"].iter().any(|word| text.contains(word));
-        if action.status == Status::Ok
-            && failure.is_none()
-            && !removes
-            && attempt.call.call.parts.iter().any(is_install)
-        {
+        let removes = || ["uninstall", "remove", "--dry-run"].iter().any(|word| text.contains(word));
+        let installs = attempt.call.call.parts.iter().any(is_install) && !removes();
+        if installs && action.status == Status::Ok && failure.is_none() {
             let names = installed(text);
             let misses = |failed: &FailedCheck| {
                 failed.check < Check::Form && failed.missing.as_ref().is_some_and(|name| names.contains(name))
@@ -121,7 +117,7 @@ impl Checks {
             && action.observation.present().is_none_or(is_blank);
         let passed = failure.is_none() && !is_silent && (is_ok || is_free_of_errors(attempt, action));
         if action.reason == Some(UnknownReason::Unanswered) && action.observation.is_absent() {
-            self.pending = Some((Arc::clone(&told.program), told.script.clone()));
+            self.pending = Some(Box::new(told.clone()));
         }
         let states = [Some(&mut self.all), Some(&mut self.work).filter(|_| of_work)];
         for since in states.into_iter().flatten() {
@@ -187,10 +183,7 @@ impl Checks {
         let is_last = |part: &Part| part.program == last.program && part.script == last.script;
         let in_repair =
             since.latest > last.step && (is_stopped || attempts.ends_running(is_last, since.latest));
-        let is_pending = self
-            .pending
-            .as_ref()
-            .is_some_and(|(program, script)| *program == last.program && *script == last.script);
+        let is_pending = self.pending.as_deref().is_some_and(is_last);
         if changed && !in_repair && !is_pending { &since.failed } else { &[] }
     }
 

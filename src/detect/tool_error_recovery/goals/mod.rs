@@ -219,10 +219,9 @@ impl Goals {
         // Another tool looked up the same thing, which is not a file.
         let looks = call.does == Does::Read && !call.is_shell && call.target.is_none();
         if looks && !known && !mine.is_empty() && !found_nothing(call, action) {
-            self.reach_where(|goal| {
-                let others = goal.program != call.program && !goal.targets.is_empty();
-                goal.does == Does::Read && !goal.is_shell && others && goal.targets.is_subset(&mine)
-            });
+            let is_same = |goal: &Goal| !goal.targets.is_empty() && goal.targets.is_subset(&mine);
+            let is_other = |goal: &Goal| !goal.is_shell && goal.program != call.program;
+            self.reach_where(|goal| goal.does == Does::Read && is_other(goal) && is_same(goal));
         }
         if call.is_shell {
             // Earlier calls of the tool without a command line were malformed.
