@@ -1,6 +1,6 @@
 //! Makes the runs of the agents in a trace.
 
-pub(super) mod cli_log;
+mod cli_log;
 mod run;
 mod steps;
 
@@ -16,6 +16,7 @@ use super::infer::outcomes::{self, Outcomes};
 use super::infer::request::{self, Request};
 use super::infer::requests;
 use super::infer::tree::{At, Owner, Tree};
+use super::model::cli_log::own_traces;
 use super::model::{Attr, Bundle, Collection, LogRecord, Span, put_in_order};
 use super::{infer, model};
 use crate::read::runs::Runs;
@@ -36,10 +37,10 @@ impl Collection<'_> {
         let text_rule = runs.options.text_errors;
         let mut traces: Vec<Bundle<'_>> = self.traces.into_values().collect();
         // Traces with the same start are ordered by trace id. Sessions in log records come last, because spans say more.
-        traces.sort_by_cached_key(|bundle| (cli_log::traces(&bundle.logs).next().is_some(), bundle.start()));
+        traces.sort_by_cached_key(|bundle| (own_traces(&bundle.logs).next().is_some(), bundle.start()));
         let mut known: HashSet<String> = HashSet::new();
         for Bundle { spans, logs } in traces {
-            if cli_log::traces(&logs).any(|trace| known.contains(trace)) {
+            if own_traces(&logs).any(|trace| known.contains(trace)) {
                 runs.pass_over("sessions in log records, whose spans were read", 1);
                 continue;
             }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::emit::cli_log;
-use super::monocle;
 use super::names::Attr;
 use super::resource::Resource;
 use super::span::{LogRecord, Span};
+use super::{cli_log, monocle};
 use crate::json::{Fault, Json, Read};
 use crate::read::runs::Runs;
 

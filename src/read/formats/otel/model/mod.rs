@@ -1,6 +1,7 @@
 //! The in-memory spans and log records that all encodings are decoded into. Values borrow from the input.
 
 mod attributes;
+pub(super) mod cli_log;
 mod collection;
 mod data;
 mod memory;
