@@ -149,8 +149,8 @@ proptest! {
             ("tool_error_recovery", json!({"min_attempts": 5})),
             ("tool_error_recovery", json!({"definition": "rate", "threshold": 1.0})),
             ("tool_error_recovery", json!({"definition": "rate", "threshold": 0.1, "by_program": false})),
-            ("wasted_actions", json!({"min_wasted": 3, "min_impact": 0.6})),
-            ("wasted_actions", json!({"min_wasted": 0.5, "min_impact": 2.0})),
+            ("wasted_actions", json!({"min_wasted": 3, "min_share": 0.2})),
+            ("wasted_actions", json!({"min_wasted": 0.5, "min_stretch": 6})),
             ("route_inefficiency", json!({"ratio": 4.0, "min_wasted": 2})),
             ("route_inefficiency", json!({"routes": "pairs", "ratio": 3.5})),
         ];

@@ -48,22 +48,12 @@ pub struct RouteInefficiencyConfig {
     pub routes: RouteScope,
     /// Minimum weight of wasted actions, as `wasted_actions` counts it (`run`); above 0.
     pub min_wasted: f64,
-    /// Minimum of `wasted² / actions` (`run`), as in [`WastedActionsConfig::min_impact`]; at least 0.
-    pub min_impact: f64,
 }
 
 impl Default for RouteInefficiencyConfig {
     fn default() -> Self {
-        let WastedActionsConfig { actors, min_wasted, min_impact, .. } = WastedActionsConfig::default();
-        Self {
-            actors,
-            ratio: 2.0,
-            min_extra: 5,
-            from_start: true,
-            routes: RouteScope::Run,
-            min_wasted,
-            min_impact,
-        }
+        let WastedActionsConfig { actors, min_wasted, .. } = WastedActionsConfig::default();
+        Self { actors, ratio: 2.0, min_extra: 5, from_start: true, routes: RouteScope::Run, min_wasted }
     }
 }
 
@@ -81,8 +71,8 @@ impl RouteInefficiencyConfig {
     }
 
     fn waste(&self) -> WastedActionsConfig {
-        let Self { actors, min_wasted, min_impact, .. } = *self;
-        WastedActionsConfig { actors, min_wasted, min_impact, ..WastedActionsConfig::default() }
+        let Self { actors, min_wasted, .. } = *self;
+        WastedActionsConfig { actors, min_wasted, ..WastedActionsConfig::default() }
     }
 }
 

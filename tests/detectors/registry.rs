@@ -86,7 +86,7 @@ fn a_configuration_error_names_the_field() {
         ("tool_error_recovery", r#"{"actors": "everyone"}"#, "actors"),
         ("tool_error_recovery", r#"{"subtools": ["bash"]}"#, "subtools"),
         ("wasted_actions", r#"{"min_wasted": 0}"#, "min_wasted"),
-        ("wasted_actions", r#"{"min_impact": -1}"#, "min_impact"),
+        ("wasted_actions", r#"{"min_share": -1}"#, "min_share"),
     ];
     for (id, overrides, named) in cases {
         let overrides = serde_json::from_str(overrides).unwrap();

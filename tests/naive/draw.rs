@@ -187,7 +187,7 @@ fn fields(detector: &str) -> Value {
     ]);
     let other = json!({"error_types": ["BUSY"], "codes": [418], "phrases": ["Not Found"]});
     let transient = json!([null, TransientRules::default(), other]);
-    let (wasted, impact) = (json!([0.5, 1.5, 3.0, 5.0]), json!([0.0, 0.5, 1.0, 2.0]));
+    let (wasted, share) = (json!([0.5, 1.5, 3.0, 5.0]), json!([0.0, 0.25, 0.5, 1.0]));
     match detector {
         "expected_action" => json!({"min_missed": [1, 2]}),
         "feedback_blindness" => json!({"max_failures": [2, 3, 4], "exempt": exempt,
@@ -198,12 +198,13 @@ fn fields(detector: &str) -> Value {
         "malformed_call" => json!({"min_calls": [1, 2, 3], "objects_only": [true, false],
             "rejections": [["Not Found"], ["cant", "503"], []]}),
         "route_inefficiency" => json!({"ratio": [0.3, 1.0, 1.5, 2.0], "min_extra": [0, 1, 3, 5],
-            "from_start": [true, false], "routes": ["run", "pairs", "pairs"], "min_wasted": wasted, "min_impact": impact}),
+            "from_start": [true, false], "routes": ["run", "pairs", "pairs"], "min_wasted": wasted}),
         "tool_error_recovery" => {
             json!({"threshold": [0.25, 1.0 / 3.0, 0.5, 0.75, 1.0], "min_attempts": [2, 3, 4]})
         }
         "wasted_actions" => {
-            json!({"min_wasted": wasted, "min_impact": impact, "exempt": exempt, "transient": transient})
+            json!({"min_wasted": wasted, "min_share": share, "min_stretch": wasted, "exempt": exempt,
+                "transient": transient})
         }
         other => {
             let grid = detector_info(other).unwrap().grid().unwrap();

@@ -23,10 +23,10 @@ pub struct WastedActionsConfig {
     pub actors: Actors,
     /// Minimum total weight of wasted actions ([`WasteReason`]) that counts as the failure; above 0.
     pub min_wasted: f64,
-    /// Minimum of this weight squared, divided by the number of actions; at least 0. With the default of 1, a weight of
-    /// 3 in 9 actions is enough, or 4 in 16. From a weight of 5, half the minimum is enough, such as 5 in 50. Unless
-    /// this is 0, the weight must also be at least a tenth of all actions.
-    pub min_impact: f64,
+    /// Minimum share of this weight in all actions, unless a stretch of the run reaches `min_stretch`; from 0 to 1.
+    pub min_share: f64,
+    /// Minimum weight in 20 consecutive actions, unless the whole run reaches `min_share`; at least 0.
+    pub min_stretch: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,
     /// Failures that are not counted; `null` for none.
@@ -38,7 +38,8 @@ impl Default for WastedActionsConfig {
         Self {
             actors: Actors::Agent,
             min_wasted: 3.0,
-            min_impact: 1.0,
+            min_share: 0.33,
+            min_stretch: 4.0,
             exempt: PollingCall::known(),
             transient: Some(TransientRules::default()),
         }
@@ -48,9 +49,13 @@ impl Default for WastedActionsConfig {
 impl WastedActionsConfig {
     pub(super) fn check(&self) -> Result<()> {
         positive("min_wasted", self.min_wasted)?;
-        if !(self.min_impact >= 0.0 && self.min_impact.is_finite()) {
-            let message = format!("expected a number of at least 0, got {}", self.min_impact);
-            return Err(Error::config("min_impact", message));
+        if !(0.0..=1.0).contains(&self.min_share) {
+            let message = format!("expected a number from 0 to 1, got {}", self.min_share);
+            return Err(Error::config("min_share", message));
+        }
+        if !(self.min_stretch >= 0.0 && self.min_stretch.is_finite()) {
+            let message = format!("expected a number of at least 0, got {}", self.min_stretch);
+            return Err(Error::config("min_stretch", message));
         }
         PassedOver::check(&self.exempt, self.transient.as_ref())
     }
@@ -79,13 +84,13 @@ impl Rule for WastedActions {
 }
 
 named! {
-    /// Why an action was wasted. `FailedAgain`, `KnownAgain` and `NothingFound` weigh 1, the others 1/2.
+    /// Why an action was wasted. `FailedAgain` and `KnownAgain` weigh 1, the others 1/2.
     #[derive(PartialOrd, Ord)]
     #[non_exhaustive]
     pub enum WasteReason: "reason of waste" {
         /// Its program failed in a new way, or is a test runner and ran no tests.
         Failed = "failed",
-        /// Its program failed as it had before.
+        /// Its program failed as it had in an earlier turn.
         FailedAgain = "failed_again",
         /// Its answer was known.
         KnownAnswer = "known_answer",
@@ -121,7 +126,7 @@ impl WasteReason {
     /// Returns its weight in half actions.
     fn halves(self) -> u64 {
         match self {
-            Self::FailedAgain | Self::KnownAgain | Self::NothingFound => 2,
+            Self::FailedAgain | Self::KnownAgain => 2,
             _ => 1,
         }
     }

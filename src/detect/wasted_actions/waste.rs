@@ -15,14 +15,12 @@ use crate::detect::shared::{
     Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, NoCall, Part, Report, ShownLines,
     UserSays, found_nothing, runs_no_test, shell::last_part,
 };
-use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
+use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
 
 /// Stands for the tool in turns without a call.
 const NO_CALL: &str = "no call";
-/// Minimum share of the weight in all actions that is too much, unless `min_impact` is 0.
-const SHARE: f64 = 0.1;
-/// From this weight on, half of `min_impact` is too much.
-const MANY: f64 = 5.0;
+/// Number of actions in a stretch of [`WastedActionsConfig::min_stretch`].
+const STRETCH: u32 = 20;
 /// Maximum number of steps remembered for each reason, and of those that a message names.
 const STEPS: usize = 20;
 const NAMED: usize = 3;
@@ -44,7 +42,8 @@ pub(in crate::detect) struct Waste {
     follows: bool,
     /// When each answer was last seen, by key and outcome.
     seen: DigestMap<Seen>,
-    failures: DigestSet,
+    /// The turn of the latest failure of each kind.
+    failures: DigestMap<u64>,
     baseline: Baseline,
     shown: ShownLines,
     /// The number of writes before each file was last written, by its name.
@@ -56,6 +55,10 @@ pub(in crate::detect) struct Waste {
     /// The turn and program of the latest failure.
     failed_in: Option<(u64, Arc<str>)>,
     halves: u64,
+    /// The half weights of the latest [`STRETCH`] actions, two bits each.
+    recent: u64,
+    /// The greatest sum of these so far.
+    densest: u32,
     pub(in crate::detect) place: Option<(u64, u64)>,
     reasons: BTreeMap<WasteReason, u64>,
     /// By reason, the steps of its first [`STEPS`] wasted actions.
@@ -89,7 +92,7 @@ impl Waste {
             latest: None,
             follows: false,
             seen: DigestMap::default(),
-            failures: DigestSet::default(),
+            failures: DigestMap::default(),
             baseline: Baseline::default(),
             shown: ShownLines::default(),
             written: DigestMap::default(),
@@ -97,6 +100,8 @@ impl Waste {
             has_written: false,
             searched_in: None,
             halves: 0,
+            recent: 0,
+            densest: 0,
             place: None,
             reasons: BTreeMap::new(),
             steps: BTreeMap::new(),
@@ -104,8 +109,19 @@ impl Waste {
         }
     }
 
+    fn act(&mut self) {
+        self.actions += 1;
+        self.recent = self.recent << 2 & ((1 << (2 * STRETCH)) - 1);
+    }
+
     fn count(&mut self, reason: WasteReason, step: u64, tool: &str) {
         self.halves += reason.halves();
+        let latest = self.recent & 3;
+        self.recent += reason.halves().min(3 - latest);
+        // The low and the high bits of each pair.
+        let [ones, twos] =
+            [0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA].map(|bits| (self.recent & bits).count_ones());
+        self.densest = self.densest.max(ones + 2 * twos);
         *self.reasons.entry(reason).or_default() += 1;
         let steps = self.steps.entry(reason).or_default();
         steps.extend((steps.len() < STEPS && steps.last() != Some(&step)).then_some(step));
@@ -140,8 +156,8 @@ impl Waste {
         let without_changes = self.baseline.excuses(attempt);
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
-            let again = !self.failures.insert(failed);
-            // The calls of one turn were all sent before any of them failed, so only one new failure counts.
+            // The calls of one turn were all sent before any of them failed, so only one failure counts.
+            let again = self.failures.insert(failed, attempt.turn).is_some_and(|turn| turn != attempt.turn);
             let here = Some((attempt.turn, Arc::clone(&call.program)));
             let is_sent_before = self.failed_in == here;
             self.failed_in = here;
@@ -210,13 +226,14 @@ impl Waste {
     /// Returns true if enough is wasted for a finding.
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(in crate::detect) fn is_too_much(&self) -> bool {
-        let (wasted, actions) = (self.wasted(), self.actions as f64);
-        let is_share = self.config.min_impact == 0.0 || wasted >= SHARE * actions;
-        wasted >= self.config.min_wasted && wasted * wasted >= self.min_impact() * actions && is_share
+        let wasted = self.wasted();
+        let is_share = wasted >= self.config.min_share * self.actions as f64;
+        wasted >= self.config.min_wasted && (is_share || self.stretch() >= self.config.min_stretch)
     }
 
-    fn min_impact(&self) -> f64 {
-        self.config.min_impact / if self.wasted() < MANY { 1.0 } else { 2.0 }
+    /// Returns the greatest weight of wasted actions in a stretch of [`STRETCH`].
+    fn stretch(&self) -> f64 {
+        f64::from(self.densest) / 2.0
     }
 
     /// Returns how many actions gained nothing for a reason, and the steps of the first few: `4 failed (steps 3, 9, 14,
@@ -271,8 +288,10 @@ impl Waste {
 impl Fold for Waste {
     fn observe(&mut self, step: &Step<'_>) {
         if let Some(refused) = self.no_call.observe(step).filter(|attempt| attempt.refused) {
-            self.actions += refused.turns;
-            (0..refused.turns).for_each(|_| self.count(WasteReason::NoCall, refused.step, NO_CALL));
+            for _ in 0..refused.turns {
+                self.act();
+                self.count(WasteReason::NoCall, refused.step, NO_CALL);
+            }
         } else {
             self.user.observe(step);
             // In a continued session, the agent no longer knows what it saw.
@@ -289,7 +308,9 @@ impl Fold for Waste {
         let attempt = self.attempts.observe(step);
         let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
         let notes = attempt.as_ref().is_some_and(|attempt| attempt.call.call.does == Does::Note);
-        self.actions += u64::from(!notes && !matches!(waits, Some(Excuse::Polling | Excuse::Waiting)));
+        if !notes && !matches!(waits, Some(Excuse::Polling | Excuse::Waiting)) {
+            self.act();
+        }
         self.waits += u64::from(waits == Some(Excuse::Waiting));
         if let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) {
             let key = attempt.call.call.key;
@@ -344,10 +365,14 @@ impl Fold for Waste {
         let (wasted, actions) = (self.wasted(), (self.actions as f64).max(1.0));
         let at_least = |name, value, limit| Condition::measure(name, value, Comparator::AtLeast, limit);
         let mut conditions = vec![at_least("wasted", wasted, self.config.min_wasted)];
-        if self.config.min_impact > 0.0 {
-            conditions.push(at_least("impact", wasted * wasted / actions, self.min_impact()));
-            conditions.push(at_least("share", wasted / actions, SHARE));
-        }
+        // Either is enough, so only the nearer one is named.
+        let (share, stretch) = (wasted / actions, self.stretch());
+        let (min_share, min_stretch) = (self.config.min_share, self.config.min_stretch);
+        conditions.push(if share * min_stretch >= stretch * min_share {
+            at_least("share", share, min_share)
+        } else {
+            at_least("stretch", stretch, min_stretch)
+        });
         let near = self.place.map(|place| NearMiss::new("wasted_actions", conditions).at(place));
         near.into_iter().collect()
     }
@@ -355,7 +380,7 @@ impl Fold for Waste {
     fn memory(&self) -> usize {
         let digests = self.seen.len() * 2 * size_of::<(Digest, Seen)>()
             + self.written.len() * 2 * size_of::<(Digest, u64)>()
-            + self.failures.len() * 2 * size_of::<Digest>();
+            + self.failures.len() * 2 * size_of::<(Digest, u64)>();
         let texts =
             self.by_tool.len() * 96 + self.steps.len() * STEPS * size_of::<u64>() + self.user.memory();
         digests + self.shown.memory() + self.attempts.memory() + self.baseline.memory() + texts
