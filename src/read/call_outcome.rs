@@ -144,6 +144,9 @@ pub(super) fn at_start(text: Text<'_>) -> Option<Outcome> {
         ("exit_code=", "\n"),
         ("Exit code ", "\n"),
     ];
+    if let Some(outcome) = of_kimi(text) {
+        return Some(outcome);
+    }
     let raised = || text.to_str().contains("</exception>\n<returncode>");
     if text.starts_with("The last command <command>") || text.starts_with("<exception>") && raised() {
         return Some(Outcome::error(Provenance::Text));
@@ -161,6 +164,31 @@ pub(super) fn at_start(text: Text<'_>) -> Option<Outcome> {
         words::exit_line(end.split(", 'exception_info': ").next()?, "")
     };
     failed.map(Outcome::exit_code)
+}
+
+/// Returns the outcome of a call that failed or did not run, in the text of Kimi's answer.
+pub(super) fn of_kimi(text: Text<'_>) -> Option<Outcome> {
+    const MARK: &str = "<system>ERROR: ";
+    let is_marked = text.starts_with(MARK);
+    let message = if is_marked { text.skip_chars(MARK.len()) } else { text };
+    let failed = || is_marked.then_some(Outcome::error(Provenance::Text));
+    stopped_by_kimi(message).filter(|_| is_marked || message.starts_with(INTERRUPTED)).or_else(failed)
+}
+
+const INTERRUPTED: &str = "Tool execution was interrupted before its result was recorded";
+
+/// Returns the outcome of a call that the user rejected or interrupted, according to a message of Kimi.
+pub(super) fn stopped_by_kimi(message: Text<'_>) -> Option<Outcome> {
+    let reason = if message.starts_with(INTERRUPTED) {
+        UnknownReason::Interrupted
+    } else if message.starts_with("The tool call is rejected by the user")
+        || message.head(120).contains("was not run because the user rejected")
+    {
+        UnknownReason::Refused
+    } else {
+        return None;
+    };
+    Some(Outcome::unknown(reason, Provenance::Text))
 }
 
 /// Returns the outcome in the last line of a command's answer: its exit code, also as Go prints it, or that the command
@@ -190,8 +218,8 @@ const REPORTS: [&str; 8] = [
     "Error calling tool '",
 ];
 
-/// Returns true if a text begins with the report of a failure, which may count invalid arguments: `2 validation errors
-/// for …`.
+/// Returns true if a text begins with the report of a failure, which may count invalid arguments, `2 validation errors
+/// for …`, or name the tool, `Tool '…' error: `.
 pub(super) fn reports_failure(text: Text<'_>) -> bool {
     let head = text.head(48);
     let rest = head.trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -200,6 +228,7 @@ pub(super) fn reports_failure(text: Text<'_>) -> bool {
         || kinds.iter().find_map(|kind| rest.strip_prefix(kind)).and_then(|title| title.lines().next());
     let is_of_arguments = || title().is_some_and(|title| !title.contains(' '));
     head.starts_with(|letter: char| matches!(letter, '1'..='9')) && is_of_arguments()
+        || head.strip_prefix("Tool '").is_some_and(|rest| rest.contains("' error: "))
         || REPORTS.iter().any(|start| text.starts_with(start))
 }
 

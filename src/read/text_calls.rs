@@ -145,13 +145,15 @@ pub(super) fn read(run: &mut Assembler<'_>) -> usize {
 }
 
 fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
-    let mut asked = VecDeque::new();
+    let (mut asked, mut submits) = (VecDeque::new(), false);
     for entry in run.take_entries() {
         match entry {
             Entry::Message { actor, turn, ref text, time } if grammar.may_call(actor, text.text()) => {
                 let calls = grammar.calls_in(text.text());
                 run.put(entry);
                 asked.clear();
+                // mini-swe-agent answers the command that submits with the bare submission.
+                submits = calls.iter().any(|call| call.arguments.contains("_FINAL_OUTPUT"));
                 for written in calls {
                     let arguments = common::arguments_of_text(Cow::Owned(written.arguments));
                     let mut call = Call::new(turn, None, written.name).with(arguments);
@@ -167,7 +169,7 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
                 let text = text.text().to_str().into_owned();
                 let results = results(&text);
                 let is_own = grammar.marks.contains(&"<function=") && swe_agent::is_reply(&text);
-                let is_other = evidence == Evidence::Answers && !is_own;
+                let is_other = evidence == Evidence::Answers && !is_own && !submits;
                 if results.is_empty() && is_other {
                     run.put(entry);
                 } else if results.is_empty() {

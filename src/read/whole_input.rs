@@ -2,7 +2,7 @@
 
 use super::document::{Document, Parsed};
 use super::format::Reader;
-use super::formats::{chat, otel, unread};
+use super::formats::{chat, events_lists, otel, unread};
 use super::lossy::LossyUtf8;
 use super::recognise::{self, Claimed};
 use super::runs::Runs;
@@ -303,7 +303,9 @@ fn read_inside(
 ) {
     let around = holder.members();
     let outer = std::mem::replace(&mut runs.around, chat::around(&around));
-    runs.around.metadata.task = runs.around.metadata.task.take().or_else(|| outer.metadata.task.clone());
+    let inner = &mut runs.around.metadata;
+    inner.task = inner.task.take().or_else(|| outer.metadata.task.clone());
+    inner.model = inner.model.take().or_else(|| outer.metadata.model.clone());
     // A reward is handed to the only run, not to the attempts of one.
     runs.around.reward = runs.around.reward.or(outer.reward.filter(|_| values.len() == 1));
     let mut members = around.iter();
@@ -317,12 +319,8 @@ fn read_inside(
             let named = members.find(|(_, named)| named.offset() == value.offset());
             runs.around.metadata.task = named.map(|(name, _)| name.to_owned());
         }
-        let parsed = Parsed::whole(document, Some(value));
-        match recognise::claimed(&parsed.document, wanted) {
-            Ok(Some(Claimed::By(format))) => read_or_fail(format, &parsed, window, runs),
-            Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
-            Ok(_) => runs.pass_over("values of unknown format", 1),
-            Err(error) => runs.fail(error.at(window.place(value.offset()).location())),
+        if !read_part(&Parsed::whole(document, Some(value)), value, window, wanted, runs) {
+            runs.pass_over("values of unknown format", 1);
         }
     }
     runs.around = outer;
@@ -361,19 +359,34 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
     if !matches!(parsed.document, Document::Object(_)) {
         return parsed.pass_over_others(runs);
     }
-    match recognise::claimed(&parsed.document, wanted) {
-        Ok(Some(Claimed::By(format))) => {
-            read_or_fail(format, &parsed, window, runs);
-            tally.report(line.bytes(), runs);
-        }
-        Ok(Some(Claimed::Inside(values))) => {
-            read_inside(&parsed.document, &values, window, wanted, runs);
-            tally.report(line.bytes(), runs);
-        }
-        Ok(_) => match unread::of_document(&parsed.document) {
-            Some(name) => runs.pass_over(format!("lines of {name}, which are not read"), 1),
-            None => runs.pass_over("lines of unknown format", 1),
-        },
-        Err(error) => runs.fail(error.at(window.place(line.offset()).location())),
+    if read_part(&parsed, line, window, wanted, runs) {
+        return tally.report(line.bytes(), runs);
     }
+    match unread::of_document(&parsed.document) {
+        Some(name) => runs.pass_over(format!("lines of {name}, which are not read"), 1),
+        None => runs.pass_over("lines of unknown format", 1),
+    }
+}
+
+/// Reads a value inside an input. Returns false if no format claims it.
+fn read_part(
+    parsed: &Parsed<'_>,
+    value: Raw<'_>,
+    window: &Window<'_>,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) -> bool {
+    match recognise::claimed(&parsed.document, wanted) {
+        Ok(Some(Claimed::By(format))) => read_or_fail(format, parsed, window, runs),
+        Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
+        Ok(_)
+            if events_lists::is_uncalled(&parsed.document.members())
+                && wanted.is_none_or(|wanted| wanted == Format::Events) =>
+        {
+            read_or_fail(Format::Events, parsed, window, runs);
+        }
+        Ok(_) => return false,
+        Err(error) => runs.fail(error.at(window.place(value.offset()).location())),
+    }
+    true
 }

@@ -19,6 +19,7 @@ pub(super) const FORMAT: Definition = Definition {
             Is(Kind::String, &["subtype", "session_id"]),
             Is(Kind::Bool, &["is_error"]),
         ])),
+        Shape::Lines(NOTE),
     ],
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "loglines" }),
 };
@@ -26,6 +27,17 @@ pub(super) const FORMAT: Definition = Definition {
 const TURN: Mark = All(&[Says("type", &["user", "assistant"]), In("message", &Has(&["content"]))]);
 
 const SESSION: Mark = Is(Kind::String, &["sessionId"]);
+
+/// A line without a message. A file may have no other lines.
+const NOTE: Mark = Any(&[
+    All(&[Says("type", &["summary"]), Is(Kind::String, &["summary", "leafUuid"])]),
+    All(&[Says("type", &["file-history-snapshot"]), Has(&["messageId"]), Is(Kind::Object, &["snapshot"])]),
+    All(&[
+        Says("type", &["*title", "*prompt", "*mode", "*operation", "progress", "system"]),
+        HasOne(&["aiTitle", "customTitle", "lastPrompt", "permissionMode", "operation", "isSidechain"]),
+        SESSION,
+    ]),
+]);
 
 /// The key of a run: its session and, for a sub-agent, its part of the session (see [`Sessions::part`]).
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);

@@ -6,7 +6,8 @@ use super::chat;
 use super::events_lists::{elements, has_done, shows_a_run};
 use super::events_object::{Event, What};
 use super::events_what::{
-    ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, TRANSCRIPTS, asked, said,
+    ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_CALLS, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS,
+    TRANSCRIPTS, asked, said,
 };
 use super::prelude::*;
 
@@ -52,7 +53,7 @@ impl<'a> Run<'a> {
                 self.recording.turn(event.time());
                 self.recording.say(
                     Actor::Agent,
-                    event.get(&["thought", "thoughts", "reasoning"]).and_then(words::text),
+                    event.get(&["thought", "thoughts", "reasoning", "model_response"]).and_then(words::text),
                 );
                 self.step(event);
             }
@@ -211,19 +212,47 @@ impl<'a> Run<'a> {
 fn listed<'a>(object: &Members<'a>) -> Run<'a> {
     let mut run = Run::new(None, None);
     let done = if has_done(object) { object.object("execution_result") } else { object.clone() };
-    run.recording.turn(None);
-    run.recording.say(Actor::User, asked(object));
-    run.recording.turn(None);
-    for call in done.whole().map(Event::of).iter().flat_map(Event::calls) {
-        run.call(&Event::of(call));
+    let calls = done.whole().map(Event::of).iter().flat_map(Event::calls).map(Event::of).collect::<Vec<_>>();
+    let logs = [object.clone(), object.object("conversation_log")];
+    let lists = logs.iter().flat_map(|log| TRANSCRIPTS.iter().chain(&["turns"]).map(|key| log.list(key)));
+    let log: Vec<_> = lists.flatten().map(Members::from).collect();
+    let role = |message: &Members<'_>| What::of(&message.name("role")?);
+    let is = |what| move |message: &&Members<'_>| role(message) == Some(what);
+    let lists_calls = |message: &Members<'_>| LISTS_OF_CALLS.iter().any(|key| message.has(key));
+    // The answers in a log without calls show where the listed calls belong.
+    let is_whole = log.iter().any(|message| is(What::Message(Actor::User))(&message))
+        && log.iter().filter(is(What::Tool)).count() == calls.len()
+        && !log.iter().any(lists_calls);
+    let (mut calls, mut last, mut step) = (calls.into_iter(), None, None);
+    if !is_whole {
+        run.recording.turn(None);
+        run.recording.say(Actor::User, asked(object));
+        run.recording.pass_over("transcript messages apart from the listed calls", log.len() as u64);
+    }
+    for message in log.iter().filter(|_| is_whole) {
+        match role(message) {
+            Some(What::Message(actor)) => {
+                let text = message.text("content");
+                last = text.as_ref().map(|text| text.text().digest()).filter(|_| actor == Actor::Agent);
+                run.recording.turn(None);
+                run.recording.say(actor, text);
+            }
+            Some(What::Tool) => calls.next().iter().for_each(|call| run.call(call)),
+            _ => run.recording.pass_over("transcript messages apart from the listed calls", 1),
+        }
+    }
+    for call in calls {
+        if step != Some(call.number()) {
+            run.recording.turn(None);
+        }
+        step = Some(call.number());
+        run.call(&call);
     }
     run.recording.turn(None);
-    run.recording.say(Actor::Agent, said(&done));
+    let text = said(&done).filter(|text| last != Some(text.text().digest()));
+    run.recording.say(Actor::Agent, text);
     run.recording.say(Actor::Environment, done.text("other_error"));
-    for log in [object.clone(), object.object("conversation_log")] {
-        let apart: usize = TRANSCRIPTS.iter().chain(&["turns"]).map(|key| log.list(key).len()).sum();
-        run.recording.pass_over("transcript messages apart from the listed calls", apart as u64);
-    }
+    run.recording.metadata.termination = object.name("error").map(Cow::into_owned);
     run
 }
 
@@ -286,7 +315,8 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         let mut ids = ["session_id", "conversation_id", "run_id"].iter().filter_map(|key| members.ident(key));
         let id = ids.next().map(Cow::into_owned).or(own.id).or(around.id);
         let model = own.model.or(around.model);
-        run.recording.metadata = Metadata { id, model, parent: own.parent, ..around };
+        let termination = around.termination.or(own.termination);
+        run.recording.metadata = Metadata { id, model, parent: own.parent, termination, ..around };
         run.recording.reward = chat::reward(members);
         let logged = members.iter().filter_map(|(_, list)| list.items()).flatten();
         let logged = logged.filter(|item| LOGGED.fits_value(*item)).count();

@@ -3,13 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::events_object::{Event, What, holds_answers};
-use super::events_what::{ASKED, LISTS_OF_CALLS, SAID, SCORED, TASK, TRANSCRIPTS};
+use super::events_what::{ASKED, CONCLUDED, LISTS_OF_CALLS, SAID, SCORED, TASK, TRANSCRIPTS, asked, said};
 use super::prelude::*;
 
 /// Returns true if a document has a call, or messages of a user and an agent.
 pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
     !elements(document).is_empty()
-        || matches!(document, Document::Object(object) if has_calls(object) && !is_turn(object))
+        || matches!(document, Document::Object(object)
+            if (has_calls(object) || CONCLUDED.fits(object)) && !is_turn(object))
+}
+
+/// Returns true if an object is a run whose list of calls is empty. Only other runs next to it show that it is one.
+pub(in crate::read) fn is_uncalled(object: &Members<'_>) -> bool {
+    let is_empty = |key: &&str| object.is(key, Kind::List) && object.list(key).is_empty();
+    LISTS_OF_CALLS.iter().any(is_empty) && asked(object).or_else(|| said(object)).is_some()
 }
 
 /// Returns the events of a document; none if they do not show a run of an agent.
@@ -93,8 +100,9 @@ fn posted<'a>(object: &Members<'a>) -> Members<'a> {
 pub(super) fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
     let is_other =
         matches!(key, "choices" | "candidates" | "tools" | "functions" | "content" | "input" | "output");
-    let is_reference =
-        ["gold", "expected", "reference", "ground_truth"].iter().any(|mark| key.starts_with(mark));
+    let is_reference = ["gold", "expected", "reference", "ground_truth", "fallback"]
+        .iter()
+        .any(|mark| key.starts_with(mark));
     let items = value.items().filter(|_| !is_other && !is_reference && !LISTS_OF_CALLS.contains(&key))?;
     are_events(&items).then_some(items)
 }
@@ -103,14 +111,15 @@ pub(super) fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
 const SHOWN: usize = 256;
 
 fn are_events(items: &[Raw<'_>]) -> bool {
-    let is_result = |item: &Raw<'_>| has_result(&Members::from(*item));
-    if items.first().is_some_and(|item| is_whole_run(&Members::from(*item)))
-        || items.iter().take(SHOWN).any(is_result)
+    let shown = || items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object);
+    let objects = || shown().map(|item| Members::from(*item));
+    if objects().find(|item| !is_uncalled(item)).is_some_and(|first| is_whole_run(&first))
+        || objects().any(|item| has_result(&item))
     {
         return false;
     }
     let (mut asked, mut said) = (false, false);
-    for item in items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object) {
+    for item in shown() {
         let event = Event::of(*item);
         if event.is_call() || is_turn(&Members::from(*item)) {
             return true;

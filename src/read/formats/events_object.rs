@@ -1,9 +1,9 @@
 //! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
 use super::events_what::{
-    ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, FINISHED, INNER, LISTS_OF_CALLS,
-    LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP,
-    SUMMARISED, TASKS, holds_steps, is_named_call, says,
+    ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, ERRORS, INNER, LISTS_OF_CALLS, LISTS_OF_RESULTS, NAMES,
+    NAMES_OF_STEPS, OUTPUTS, OUTPUTS_OF_STEPS, RESULT_KEYS, SESSIONS, STEP, SUMMARISED, TASKS, ends_run,
+    holds_steps, is_named_call, says,
 };
 pub(super) use super::events_what::{What, holds_answers};
 use super::prelude::*;
@@ -89,11 +89,7 @@ impl<'a> Event<'a> {
             what = Some(What::Step);
             layers.extend(Some(last.object("action")).filter(|_| last.is("action", Kind::Object)));
         }
-        // The last step of a run has an answer in place of an action.
-        let is_end = |last: &Members<'_>| {
-            last.name("thought").is_some() && FINISHED.iter().any(|key| last.name(key).is_some())
-        };
-        if what.is_none() && layers.last().is_some_and(is_end) {
+        if what.is_none() && layers.last().is_some_and(ends_run) {
             what = Some(What::Finish);
         }
         if what.is_none() && layers.iter().any(holds_answers) && !layers.first().is_some_and(holds_steps) {

@@ -108,14 +108,19 @@ pub(super) const SCORED: Mark = All(&[
         })
     }),
 ]);
+/// A run with its calls, without their answers, and its last message.
+pub(super) const CONCLUDED: Mark = All(&[
+    Every("tool_calls", &All(&[Is(Kind::String, &["name"]), HasOne(&["input", "arguments", "args"])])),
+    Any(&[Is(Kind::String, &["final_text"]), Is(Kind::String, &["final_response"])]),
+]);
 pub(super) const CALL_IDS: [&str; 8] =
     ["tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "call_id", "callId", "callID", "tool_id"];
 pub(super) const SESSIONS: [&str; 5] =
     ["sessionId", "session_id", "conversation_id", "thread_id", "query_id"];
 /// Keys of the task that an event belongs to. They tell runs apart only if all events have one.
 pub(super) const TASKS: [&str; 5] = ["task_id", "episode_id", "mission_id", "ticket_id", "runId"];
-pub(super) const ASKED: [&str; 7] =
-    ["prompt", "question", "query", "task", "instruction", "input", "user_task"];
+pub(super) const ASKED: [&str; 8] =
+    ["prompt", "question", "query", "task", "instruction", "input", "user_task", "initial_obs"];
 pub(super) const SAID: [&str; 9] = [
     "final_answer",
     "final_text",
@@ -128,7 +133,7 @@ pub(super) const SAID: [&str; 9] = [
     "response",
 ];
 /// Keys of the final message of an agent in the last of its steps.
-pub(super) const FINISHED: [&str; 2] = ["finish", "final_answer"];
+pub(super) const FINISHED: [&str; 3] = ["finish", "final_answer", "final_response"];
 
 /// A step without a type: a tool with its input or observation, or an action with its input or with what the
 /// agent observed.
@@ -302,6 +307,13 @@ pub(super) fn holds_steps(object: &Members<'_>) -> bool {
 /// Returns true if one of these objects has one of these words under a key.
 pub(super) fn says(layers: &[Members<'_>], key: &str, words: &[&str]) -> bool {
     layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
+}
+
+/// Returns true if an object is the last step of a run, with an answer in place of an action or of calls.
+pub(super) fn ends_run(step: &Members<'_>) -> bool {
+    let calls = step.get("tool_calls").and_then(Raw::items);
+    (step.name("thought").is_some() || calls.is_some_and(|calls| calls.is_empty()))
+        && FINISHED.iter().any(|key| step.name(key).is_some())
 }
 
 /// Returns true if an object has the name of a tool and its arguments.

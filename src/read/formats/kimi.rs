@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::prelude::*;
+use crate::read::call_outcome::{of_kimi, stopped_by_kimi};
 use crate::read::session::{Session, SessionReader};
 
 pub(super) const FORMAT: Definition = Definition {
@@ -85,11 +86,13 @@ struct Open<'a> {
     /// The events of calls and results, because Kimi Code may write one twice. Their ids are not enough,
     /// because different calls may share one.
     seen: BTreeSet<&'a [u8]>,
+    /// A prompt of Kimi Code, which a message of the context may repeat, and its time.
+    asked: Option<(TextCow<'a>, Option<u64>)>,
 }
 
 impl Default for Open<'_> {
     fn default() -> Self {
-        Self { run: Recording::of_agent("kimi"), said: Vec::new(), seen: BTreeSet::new() }
+        Self { run: Recording::of_agent("kimi"), said: Vec::new(), seen: BTreeSet::new(), asked: None }
     }
 }
 
@@ -99,6 +102,7 @@ impl<'a> Open<'a> {
             self.flush();
         }
         if matches!(kind, "tool.call" | "tool.result")
+            && payload.has("toolCallId")
             && let Some(event) = payload.whole()
             && !self.seen.insert(event.bytes())
         {
@@ -109,7 +113,15 @@ impl<'a> Open<'a> {
                 self.run.turn(time);
                 self.run.say(Actor::User, text(payload.get("user_input")));
             }
-            "StepBegin" | "step.begin" => self.run.turn(time),
+            "turn.prompt" => {
+                self.ask();
+                let is_of_user = payload.object("origin").name("kind").is_none_or(|kind| kind == "user");
+                self.asked = payload.text("input").filter(|_| is_of_user).map(|text| (text, time));
+            }
+            "StepBegin" | "step.begin" => {
+                self.ask();
+                self.run.turn(time);
+            }
             "ContentPart" | "content.part" => self.said.extend(payload.within("part").result("text")),
             "tool.call" => {
                 self.run.call(payload.ident("toolCallId"), payload.name("name"), payload.get("args"));
@@ -153,11 +165,15 @@ impl<'a> Open<'a> {
                     None | Some("user") => Actor::User,
                     Some(_) => Actor::Environment,
                 };
+                let digest = |text: &TextCow<'_>| text.text().digest();
+                let said = content.as_ref().map(digest).filter(|_| actor == Actor::User);
+                self.asked.take_if(|(asked, _)| said == Some(digest(asked)));
                 self.run.say(actor, content);
                 message.objects("tool_calls").for_each(|call| self.call(&call));
             }
             "tool" => {
-                let outcome = content.as_ref().map_or(Outcome::UNMARKED, |text| reported(text.text()));
+                let outcome = content.as_ref().and_then(|text| of_kimi(text.text()));
+                let outcome = outcome.unwrap_or(Outcome::UNMARKED);
                 self.run.answer(message.ident("tool_call_id"), None, content, outcome);
             }
             "_checkpoint" | "_usage" | "_system_prompt" => {}
@@ -171,7 +187,16 @@ impl<'a> Open<'a> {
         self.run.say(Actor::Agent, wire::joined(said));
     }
 
+    /// Adds the prompt, unless a message repeated it.
+    fn ask(&mut self) {
+        if let Some((text, time)) = self.asked.take() {
+            self.run.turn(time);
+            self.run.say(Actor::User, Some(text));
+        }
+    }
+
     fn end(mut self, runs: &mut Runs<'_>) {
+        self.ask();
         self.flush();
         self.run.give(runs);
     }
@@ -187,24 +212,9 @@ fn answer<'a>(result: &Members<'a>) -> (Option<TextCow<'a>>, Outcome) {
     if is_error != Some(true) {
         return (output.or(message), Outcome::of_flag(is_error));
     }
-    let refused = message.as_ref().or(output.as_ref()).and_then(|message| refused(message.text()));
+    let stopped = message.as_ref().or(output.as_ref()).and_then(|message| stopped_by_kimi(message.text()));
     let parts: Vec<_> = message.into_iter().chain(output).collect();
-    (wire::joined(parts), refused.unwrap_or(Outcome::flag(true)))
-}
-
-/// Returns the outcome that the text of an answer reports.
-fn reported(text: Text<'_>) -> Outcome {
-    let Some(message) = text.starts_with("<system>ERROR: ").then(|| text.skip_chars(15)) else {
-        return Outcome::UNMARKED;
-    };
-    refused(message).unwrap_or(Outcome::error(Provenance::Text))
-}
-
-/// Returns the outcome of a call if its message says that the user rejected it.
-fn refused(message: Text<'_>) -> Option<Outcome> {
-    let is_refusal = message.starts_with("The tool call is rejected by the user")
-        || message.head(120).contains("was not run because the user rejected");
-    is_refusal.then(|| Outcome::unknown(UnknownReason::Refused, Provenance::Text))
+    (wire::joined(parts), stopped.unwrap_or(Outcome::flag(true)))
 }
 
 /// Reads the tokens of a response. The input is the sum of the cached and the other tokens.

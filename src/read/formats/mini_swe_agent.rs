@@ -23,6 +23,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     if let Some(context) = members.get("context").filter(|text| messages.is_empty() && is_filled(text)) {
         return Err(Fault::other(context.offset(), unread::error("messages in `context`")));
     }
+    runs.pass_over("runs without messages", u64::from(messages.is_empty()));
     let mut run = Recording::of_agent("mini-swe-agent");
     let mut asked = None;
     for (turn, message) in (0..).zip(messages) {

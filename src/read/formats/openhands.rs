@@ -134,8 +134,16 @@ impl<'a> Event<'a> {
             return Outcome::flag(true);
         }
         // Failed edits and reads of files have no flag, only a text.
-        let content = self.members.result("content").filter(|_| matches!(&*observation, "edit" | "read"));
-        if content.is_some_and(|content| content.text().starts_with("ERROR:\n")) {
+        let starts: &[&str] = match &*observation {
+            "edit" | "read" => &["ERROR:\n"],
+            "run_ipython" => {
+                &["[Your proposed edit has introduced new syntax error(s).", "[No exact match found in "]
+            }
+            _ => &[],
+        };
+        let content = self.members.result("content");
+        let fails = |content: TextCow<'_>| starts.iter().any(|start| content.text().starts_with(start));
+        if content.is_some_and(fails) {
             return Outcome::error(Provenance::Text);
         }
         Outcome::of_code(exit_code)

@@ -33,6 +33,7 @@ pub(super) const FORMAT: Definition = Definition {
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let objects = document.items().iter().filter(|line| line.kind() == Kind::Object);
     let lines: Vec<_> = objects.map(|line| Members::from(*line)).collect();
+    let is = |line: &Members<'_>, kind| line.name("type").as_deref() == Some(kind);
     let has_history = |line: &Members<'_>| {
         let data = line.object("data");
         data.has("messagesSnapshot") || line.has("traceSchema") && data.has("messages")
@@ -40,11 +41,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     if lines.iter().any(has_history) {
         return trajectory(&lines, runs);
     }
-    let is_header = |line: &Members<'_>| line.name("type").as_deref() == Some("session");
     let mut rest = &lines[..];
-    while let Some(first) = rest.first() {
-        let start = usize::from(is_header(first));
-        let end = rest.iter().skip(start).position(is_header).map_or(rest.len(), |end| start + end);
+    while !rest.is_empty() {
+        // The title of a session of Oh My Pi comes before its header.
+        let start = 1 + rest.iter().take_while(|line| is(line, "title")).count();
+        let next = rest.iter().skip(start).position(|line| is(line, "session"));
+        let end = next.map_or(rest.len(), |end| start + end);
         let (session, others) = rest.split_at(end);
         session_of(session, runs);
         rest = others;
@@ -114,7 +116,7 @@ fn key_of(message: &Members<'_>, in_trajectory: bool) -> (Option<String>, Option
 }
 
 fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
-    let header = lines.first().filter(|line| line.name("type").as_deref() == Some("session"));
+    let header = lines.iter().find(|line| line.name("type").as_deref() == Some("session"));
     let named = |key: &str| header.and_then(|header| header.name(key)).map(Cow::into_owned);
     let (id, parent) = (named("id"), named("parentSession"));
     let kinds: BTreeSet<_> = lines.iter().filter_map(|line| line.name("type")).collect();
@@ -227,9 +229,7 @@ impl<'a> Branch<'a> {
             }
             kind if Some(kind) == whole => {
                 self.message(line.get("message"), time);
-                for message in
-                    ["toolResults", "messages"].into_iter().filter_map(|key| line.get(key)?.items()).flatten()
-                {
+                for message in line.list("toolResults").into_iter().chain(line.list("messages")) {
                     self.message(Some(message), time);
                 }
             }
@@ -299,8 +299,8 @@ impl<'a> Branch<'a> {
             }
             Some("system") => self.run.say(Actor::System, message.message("content")),
             Some(_) => {
-                let text = message.get("content").or(message.get("summary"));
-                self.run.say(Actor::Environment, text.and_then(words::message));
+                self.run
+                    .say(Actor::Environment, message.first(&["content", "summary"]).and_then(words::message));
             }
             None => self.run.pass_over("lines of other types", 1),
         }
