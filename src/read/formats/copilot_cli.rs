@@ -96,7 +96,7 @@ impl<'a> Open<'a> {
                 self.agent(caller).turn(None);
             }
             "tool.execution_start" | "tool.user_requested" => {
-                self.call(caller.as_ref(), &data, data.name("toolName"))
+                self.call(caller.as_ref(), &data, data.name("toolName"));
             }
             "tool.execution_complete" => {
                 let call = data.name("toolCallId").and_then(|id| self.calls.get(&id).cloned());
