@@ -35,6 +35,18 @@ use scan::{Extent, short_end};
 use skip::long_extent;
 use token::behind_space;
 
+/// Makes a reader of members: `json.object(fields!(key, value => { b"id" => id = value.ident()?, }))?`. Members with
+/// other keys are skipped.
+macro_rules! fields {
+    ($key:ident, $value:ident => { $($arms:tt)* }) => {
+        |$key, $value| {
+            match $key { $($arms)* _ => {} }
+            Ok(())
+        }
+    };
+}
+pub(crate) use fields;
+
 /// Maximum depth of lists and objects.
 pub(crate) const MAX_DEPTH: u32 = 128;
 

@@ -56,7 +56,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     skip_space(window)?;
     // A recorded response may hold lines of events, which are not a run.
     if wanted.is_none()
-        && matches!(window.unread().first(), Some(b'h' | b'i' | b'v' | b'-'))
+        && matches!(window.unread().first(), Some(b'h' | b'i' | b'v' | b'w' | b'-'))
         && let Some(name) = unread::of_text(window.unread())
     {
         return Err(unread::error(name));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::{Json, Kind, Number, Raw, Read};
+use crate::json::{Json, Kind, Number, Raw, Read, fields};
 use crate::trace::{Arguments, Content, Text, TextCow, canonical_text};
 
 /// Reads a list item by item, or skips any other value and returns false.
@@ -123,14 +123,10 @@ pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
         Kind::String => Ok(Some(Text::from(part.text()?).into())),
         Kind::Object => {
             let (mut is_text, mut words) = (true, None);
-            part.object(|key, value| {
-                match key {
-                    b"type" => is_text = is_kind_of_text(text(value)?),
-                    b"text" => words = text_or_value(value)?,
-                    _ => value.skip()?,
-                }
-                Ok(())
-            })?;
+            part.object(fields!(key, value => {
+                b"type" => is_text = is_kind_of_text(text(value)?),
+                b"text" => words = text_or_value(value)?,
+            }))?;
             Ok(words.filter(|_| is_text).map(TextCow::from))
         }
         _ => part.skip().map(|()| None),

@@ -84,6 +84,7 @@ fn usage_of(metrics: &Members<'_>) -> Usage {
     }
 }
 
+#[derive(Default)]
 struct Trajectory<'a> {
     run: Recording<'a>,
     turn: u64,
@@ -104,16 +105,7 @@ impl<'a> Trajectory<'a> {
         run.model(agent.name("model_name").or_else(|| agent.name("model")));
         let is = |name| agent.name("name").as_deref() == Some(name);
         let (is_codex, is_openclaw) = (is("codex"), is("openclaw"));
-        Self {
-            run,
-            turn: 0,
-            is_codex,
-            is_openclaw,
-            copied_calls: 0,
-            latest: None,
-            seen: DigestSet::default(),
-            sent: 0,
-        }
+        Self { run, is_codex, is_openclaw, ..Self::default() }
     }
 
     /// Returns true if the step is older than an earlier one, and was read before: after a compaction, OpenClaw

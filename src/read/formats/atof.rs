@@ -46,8 +46,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         span.text("gen_ai.tool.call.id", profile.name("tool_call_id"));
         spans.push(span);
     }
-    observed::give(spans, runs);
-    Ok(())
+    observed::give(spans.into_iter().map(Ok), runs)
 }
 
 /// Returns the outermost known ancestor of an event, and notes it for the events between them.

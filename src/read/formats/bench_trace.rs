@@ -93,31 +93,27 @@ fn run(json: &mut Json<'_>, header: &Header, _: &mut Assembler<'_>, runs: &mut R
     let start = json.offset();
     let mut episode = Episode::default();
     let mut has_snapshot = false;
-    json.object(|key, value| {
-        match key {
-            b"id" => episode.id = if value.null()? { None } else { Some(value.ident()?) },
-            b"game" => episode.game = value.or_null(Json::string)?,
-            b"model" => episode.model = value.or_null(Json::string)?,
-            b"task_type" => episode.task = value.raw()?.string(),
-            b"snapshot" => {
-                has_snapshot = true;
-                episode.snapshot(value)?;
-            }
-            b"failure_instances" => {
-                episode.failures.clear();
-                value.object_or_null(|key, group| match key {
-                    b"core_failure" => failures(group, true, &mut episode.failures),
-                    b"marginal_failure" => failures(group, false, &mut episode.failures),
-                    _ => group.skip(),
-                })?;
-                // Core failures come first, whatever the order in the file.
-                episode.failures.sort_by_key(|failure| !failure.core);
-            }
-            b"milestones" => episode.milestones = value.or_null(|list| list.list_of(milestone))?,
-            _ => value.skip()?,
+    json.object(fields!(key, value => {
+        b"id" => episode.id = if value.null()? { None } else { Some(value.ident()?) },
+        b"game" => episode.game = value.or_null(Json::string)?,
+        b"model" => episode.model = value.or_null(Json::string)?,
+        b"task_type" => episode.task = value.raw()?.string(),
+        b"snapshot" => {
+            has_snapshot = true;
+            episode.snapshot(value)?;
         }
-        Ok(())
-    })?;
+        b"failure_instances" => {
+            episode.failures.clear();
+            value.object_or_null(|key, group| match key {
+                b"core_failure" => failures(group, true, &mut episode.failures),
+                b"marginal_failure" => failures(group, false, &mut episode.failures),
+                _ => group.skip(),
+            })?;
+            // Core failures come first, whatever the order in the file.
+            episode.failures.sort_by_key(|failure| !failure.core);
+        }
+        b"milestones" => episode.milestones = value.or_null(|list| list.list_of(milestone))?,
+    }))?;
     if !has_snapshot {
         return Err(json.missing("snapshot"));
     }
@@ -130,15 +126,11 @@ fn run(json: &mut Json<'_>, header: &Header, _: &mut Assembler<'_>, runs: &mut R
 
 fn milestone(json: &mut Json<'_>) -> Read<Milestone> {
     let (mut step, mut score, mut action) = (None, None, None);
-    json.object(|key, value| {
-        match key {
-            b"walkthrough_step" => step = Some(value.whole()?),
-            b"score_after" => score = Some(value.float()?),
-            b"action" => action = value.or_null(Json::string)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
+    json.object(fields!(key, value => {
+        b"walkthrough_step" => step = Some(value.whole()?),
+        b"score_after" => score = Some(value.float()?),
+        b"action" => action = value.or_null(Json::string)?,
+    }))?;
     let step = step.ok_or_else(|| json.missing("walkthrough_step"))?;
     let milestone = Milestone::score(step, score.ok_or_else(|| json.missing("score_after"))?);
     Ok(match action {
@@ -150,22 +142,18 @@ fn milestone(json: &mut Json<'_>) -> Read<Milestone> {
 fn failures(json: &mut Json<'_>, core: bool, into: &mut Vec<LabelledFailure>) -> Read<()> {
     json.list_or_null(|failure| {
         let (mut mode, mut range, mut diagnosis) = (None, None, None);
-        failure.object(|key, value| {
-            match key {
-                b"type" => mode = Some(value.string()?.into_owned()),
-                b"where" => {
-                    let at = value.offset();
-                    range = match value.or_null(|list| list.list_of(Json::whole))?.as_deref() {
-                        Some(&[first, last]) => Some((first, last)),
-                        None => None,
-                        Some(_) => return Err(Fault::shape(at, "a range has a first and a last step")),
-                    };
-                }
-                b"diagnosis" => diagnosis = value.or_null(Json::string)?.map(Cow::into_owned),
-                _ => value.skip()?,
+        failure.object(fields!(key, value => {
+            b"type" => mode = Some(value.string()?.into_owned()),
+            b"where" => {
+                let at = value.offset();
+                range = match value.or_null(|list| list.list_of(Json::whole))?.as_deref() {
+                    Some(&[first, last]) => Some((first, last)),
+                    None => None,
+                    Some(_) => return Err(Fault::shape(at, "a range has a first and a last step")),
+                };
             }
-            Ok(())
-        })?;
+            b"diagnosis" => diagnosis = value.or_null(Json::string)?.map(Cow::into_owned),
+        }))?;
         let mode = mode.ok_or_else(|| failure.missing("type"))?;
         into.push(LabelledFailure { mode, range, core, diagnosis });
         Ok(())
@@ -175,19 +163,15 @@ fn failures(json: &mut Json<'_>, core: bool, into: &mut Vec<LabelledFailure>) ->
 
 fn entry<'a>(json: &mut Json<'a>) -> Read<Entry<'a>> {
     let mut entry = Entry::default();
-    json.object(|key, value| {
-        match key {
-            b"step" => entry.step = value.or_null(Json::whole)?,
-            b"obs" => entry.obs = value.or_null(Json::text)?,
-            b"action" => entry.action = value.or_null(Json::string)?,
-            b"location" => entry.location = value.or_null(Json::string)?,
-            b"reward" => entry.reward = value.or_null(Json::float)?,
-            b"cum_score" => entry.cum_score = value.or_null(Json::float)?,
-            b"progress" => entry.progress = value.or_null(Json::float)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
+    json.object(fields!(key, value => {
+        b"step" => entry.step = value.or_null(Json::whole)?,
+        b"obs" => entry.obs = value.or_null(Json::text)?,
+        b"action" => entry.action = value.or_null(Json::string)?,
+        b"location" => entry.location = value.or_null(Json::string)?,
+        b"reward" => entry.reward = value.or_null(Json::float)?,
+        b"cum_score" => entry.cum_score = value.or_null(Json::float)?,
+        b"progress" => entry.progress = value.or_null(Json::float)?,
+    }))?;
     Ok(entry)
 }
 
@@ -220,15 +204,11 @@ fn feed(entries: &[Entry<'_>], runs: &mut Runs<'_>) -> Result<()> {
 
 impl<'a> Episode<'a> {
     fn snapshot(&mut self, json: &mut Json<'a>) -> Read<()> {
-        json.object(|key, value| {
-            match key {
-                b"final_score" => self.final_score = value.or_null(Json::float)?,
-                b"max_score" => self.max_score = value.or_null(Json::float)?,
-                b"trajectory" => self.entries = Some(value.list_of(entry)?),
-                _ => value.skip()?,
-            }
-            Ok(())
-        })
+        json.object(fields!(key, value => {
+            b"final_score" => self.final_score = value.or_null(Json::float)?,
+            b"max_score" => self.max_score = value.or_null(Json::float)?,
+            b"trajectory" => self.entries = Some(value.list_of(entry)?),
+        }))
     }
 
     fn ending(self, header: &Header) -> Result<RunSummary> {

@@ -18,8 +18,7 @@ const ROW: Mark = All(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let rows = fitting(&ROW, objects(document, &LISTS), "items that are not spans", runs);
-    observed::give(rows.iter().map(span).collect::<Read<_>>()?, runs);
-    Ok(())
+    observed::give(rows.iter().map(span), runs)
 }
 
 fn span<'a>(row: &Members<'a>) -> Read<Observed<'a>> {
@@ -42,8 +41,10 @@ fn span<'a>(row: &Members<'a>) -> Read<Observed<'a>> {
     span.kind(kind);
     span.value("input.value", row.get("input"))?;
     span.value("output.value", told.or(output))?;
-    span.text("llm.model_name", row.object("metadata").name("model"));
-    span.count("llm.token_count.prompt", metrics.count("prompt_tokens"));
-    span.count("llm.token_count.completion", metrics.count("completion_tokens"));
+    span.used(
+        row.object("metadata").name("model"),
+        metrics.count("prompt_tokens"),
+        metrics.count("completion_tokens"),
+    );
     Ok(span)
 }

@@ -27,11 +27,10 @@ const EVENT: Mark = All(&[
 /// The session that is being read. The next `session.start` ends it.
 #[derive(Default)]
 struct Open<'a> {
-    agents: Vec<Recording<'a>>,
-    /// Indexes of agents by the call that started them, with the main agent under `None`.
-    places: BTreeMap<Option<Cow<'a, str>>, usize>,
-    /// Calls by id, with the indexes of their agents.
-    calls: BTreeMap<Cow<'a, str>, (usize, CallNumber)>,
+    /// Agents by the call that started them, with the main agent under `None`.
+    agents: Ordered<Option<Cow<'a, str>>, Recording<'a>>,
+    /// Calls by id, with the keys of their agents.
+    calls: BTreeMap<Cow<'a, str>, (Option<Cow<'a, str>>, CallNumber)>,
     id: Option<String>,
 }
 
@@ -39,7 +38,7 @@ impl<'a> Session<'a> for Open<'a> {
     fn add(&mut self, outer: &Members<'a>, runs: &mut Runs<'_>) {
         let inner = (!outer.has("data")).then(|| outer.object("raw")).filter(|inner| inner.has("data"));
         let line = inner.as_ref().unwrap_or(outer);
-        if line.name("type").as_deref() == Some("session.start") && !self.agents.is_empty() {
+        if line.name("type").as_deref() == Some("session.start") && self.agents.first_mut().is_some() {
             Box::new(std::mem::take(self)).end(runs);
         }
         self.line(line);
@@ -51,25 +50,20 @@ impl<'a> Session<'a> for Open<'a> {
     fn end(mut self: Box<Self>, runs: &mut Runs<'_>) {
         // If only sub-agents acted, the calling agent still has a run.
         self.agent(None);
-        for agent in self.agents {
-            agent.give(runs);
-        }
+        self.agents.into_values().for_each(|agent| agent.give(runs));
     }
 }
 
 impl<'a> Open<'a> {
-    /// Returns the index of the agent that this call started, adding it if needed.
-    fn agent(&mut self, caller: Option<Cow<'a, str>>) -> usize {
-        let next = self.agents.len();
-        let parent = caller.is_some().then(|| self.id.clone().unwrap_or_else(|| "copilot".into()));
-        let id = caller.as_deref().map(str::to_owned);
-        let place = *self.places.entry(caller).or_insert(next);
-        if place == next {
+    /// Returns the agent that this call started, adding it if needed.
+    fn agent(&mut self, caller: Option<Cow<'a, str>>) -> &mut Recording<'a> {
+        self.agents.get(caller, |caller| {
             let mut agent = Recording::of_agent("copilot");
-            (agent.metadata.id, agent.metadata.parent) = (id.or_else(|| self.id.clone()), parent);
-            self.agents.push(agent);
-        }
-        place
+            let parent = || self.id.clone().unwrap_or_else(|| "copilot".into());
+            agent.metadata.parent = caller.as_ref().map(|_| parent());
+            agent.metadata.id = caller.as_deref().map(str::to_owned).or_else(|| self.id.clone());
+            agent
+        })
     }
 
     fn line(&mut self, line: &Members<'a>) {
@@ -82,8 +76,7 @@ impl<'a> Open<'a> {
             "subagent.started" => data.name("toolCallId"),
             _ => None,
         });
-        let place = self.agent(caller);
-        let Some(agent) = self.agents.get_mut(place) else { return };
+        let agent = self.agent(caller.clone());
         let model = ["selectedModel", "newModel", "model"].into_iter().find_map(|key| data.name(key));
         agent.model(model);
         agent.time(line.time("timestamp"));
@@ -98,18 +91,17 @@ impl<'a> Open<'a> {
                 let output_tokens = data.count("outputTokens");
                 agent.spent(Some(Usage { output_tokens, ..Usage::default() }));
                 for request in data.objects("toolRequests") {
-                    self.call(place, &request, request.name("name"));
+                    self.call(caller.as_ref(), &request, request.name("name"));
                 }
-                if let Some(agent) = self.agents.get_mut(place) {
-                    agent.turn(None);
-                }
+                self.agent(caller).turn(None);
             }
-            "tool.execution_start" | "tool.user_requested" => self.call(place, &data, data.name("toolName")),
+            "tool.execution_start" | "tool.user_requested" => {
+                self.call(caller.as_ref(), &data, data.name("toolName"));
+            }
             "tool.execution_complete" => {
-                let call = data.name("toolCallId").and_then(|id| self.calls.get(&id).copied());
-                let (place, number) = call.map_or((place, None), |(place, number)| (place, Some(number)));
-                let Some(agent) = self.agents.get_mut(place) else { return };
-                agent.answer_to(number, answer(&data));
+                let call = data.name("toolCallId").and_then(|id| self.calls.get(&id).cloned());
+                let (caller, number) = call.map_or((caller, None), |(caller, number)| (caller, Some(number)));
+                self.agent(caller).answer_to(number, answer(&data));
             }
             "subagent.started" => {
                 agent.metadata.agent = data.name("agentName").map(|name| name.as_ref().into());
@@ -134,12 +126,12 @@ impl<'a> Open<'a> {
     }
 
     /// Adds a call, unless it was requested before.
-    fn call(&mut self, place: usize, data: &Members<'a>, name: Option<Cow<'a, str>>) {
+    fn call(&mut self, caller: Option<&Cow<'a, str>>, data: &Members<'a>, name: Option<Cow<'a, str>>) {
         let id = data.name("toolCallId");
-        let is_known = id.as_ref().is_some_and(|id| self.calls.contains_key(id));
-        let Some(agent) = self.agents.get_mut(place).filter(|_| !is_known) else { return };
-        let number = agent.call(id.clone(), name, data.get("arguments"));
-        self.calls.extend(id.map(|id| (id, (place, number))));
+        if !id.as_ref().is_some_and(|id| self.calls.contains_key(id)) {
+            let number = self.agent(caller.cloned()).call(id.clone(), name, data.get("arguments"));
+            self.calls.extend(id.map(|id| (id, (caller.cloned(), number))));
+        }
     }
 }
 

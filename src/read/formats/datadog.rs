@@ -10,9 +10,7 @@ const SPAN: Mark = In("attributes", &Is(Kind::String, &["trace_id", "span_id", "
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let items = fitting(&SPAN, objects(document, &["data"]), "items that are not spans", runs);
-    let spans = items.iter().map(|item| span(&item.object("attributes")));
-    observed::give(spans.collect::<Read<_>>()?, runs);
-    Ok(())
+    observed::give(items.iter().map(|item| span(&item.object("attributes"))), runs)
 }
 
 fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
@@ -36,8 +34,6 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     span.value("input.value", said("input"))?;
     span.value("output.value", said("output"))?;
     let metrics = members.object("metrics");
-    span.text("llm.model_name", members.name("model_name"));
-    span.count("llm.token_count.prompt", metrics.count("input_tokens"));
-    span.count("llm.token_count.completion", metrics.count("output_tokens"));
+    span.used(members.name("model_name"), metrics.count("input_tokens"), metrics.count("output_tokens"));
     Ok(span)
 }

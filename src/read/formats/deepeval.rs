@@ -42,8 +42,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             }
         }
     }
-    observed::give(spans, runs);
-    Ok(())
+    observed::give(spans.into_iter().map(Ok), runs)
 }
 
 /// Returns true if the trace of a case has the calls that the case lists, or the case lists none and the trace has an
@@ -60,9 +59,9 @@ fn traced<'a>(case: &Members<'a>, trace: &Members<'a>, runs: &mut Runs<'_>) -> R
     let metadata = Metadata { task: case.name("name").map(Cow::into_owned), ..Metadata::default() };
     let outer = std::mem::take(&mut runs.around);
     (runs.around.metadata, runs.around.reward) = (metadata, reward(case));
-    observed::give(spans, runs);
+    let given = observed::give(spans.into_iter().map(Ok), runs);
     runs.around = outer;
-    Ok(())
+    given
 }
 
 fn reward(case: &Members<'_>) -> Option<f64> {
@@ -113,8 +112,6 @@ fn span<'a>(trace: &Members<'a>, members: &Members<'a>, kind: &'static str) -> R
     span.text("session.id", trace.name("threadId"));
     span.value("input.value", members.get("input"))?;
     span.value("output.value", members.get("output"))?;
-    span.text("llm.model_name", name("model"));
-    span.count("llm.token_count.prompt", members.count("inputTokenCount"));
-    span.count("llm.token_count.completion", members.count("outputTokenCount"));
+    span.used(name("model"), members.count("inputTokenCount"), members.count("outputTokenCount"));
     Ok(span)
 }

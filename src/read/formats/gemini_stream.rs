@@ -18,6 +18,7 @@ pub(super) const FORMAT: Definition = Definition {
 };
 
 /// The session that is being read. The next `init` ends it.
+#[derive(Default)]
 struct Open<'a> {
     run: Recording<'a>,
     /// The model's text since the last flush, joined from chunks.
@@ -58,13 +59,7 @@ impl<'a> Session<'a> for Open<'a> {
 
 impl<'a> Open<'a> {
     fn new() -> Self {
-        Self {
-            run: Recording::of_agent("gemini"),
-            said: String::new(),
-            asked: None,
-            responds: false,
-            shells: Vec::new(),
-        }
+        Self { run: Recording::of_agent("gemini"), ..Self::default() }
     }
 
     fn flush(&mut self) {

@@ -236,19 +236,12 @@ struct Execution {
     duration_ns: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Response {
-    time: Option<u64>,
-    usage: Option<Usage>,
-}
-
 #[derive(Debug, Default)]
 struct Measured<'a> {
-    responses: Vec<Response>,
-    /// Indexes of responses, by message id.
-    by_message: BTreeMap<Cow<'a, str>, usize>,
-    /// Indexes of responses, by call id.
-    by_call: BTreeMap<Cow<'a, str>, usize>,
+    /// Times and tokens of responses, by message id.
+    by_message: BTreeMap<Cow<'a, str>, (Option<u64>, Option<Usage>)>,
+    /// Tokens of responses, by call id.
+    by_call: BTreeMap<Cow<'a, str>, Option<Usage>>,
     /// By call id, in order: ids may repeat.
     executions: BTreeMap<Cow<'a, str>, VecDeque<Execution>>,
 }
@@ -276,16 +269,15 @@ impl<'a> Measured<'a> {
                 }
             }
             Some("model") => {
-                let place = self.responses.len();
                 let output = event.object("output");
-                self.responses.push(Response { time, usage: output.usage("usage") });
+                let usage = output.usage("usage");
                 let choice = output.objects("choices").next();
                 let message = choice.map(|choice| choice.object("message")).unwrap_or_default();
                 if let Some(id) = message.name("id") {
-                    self.by_message.entry(id).or_insert(place);
+                    self.by_message.entry(id).or_insert((time, usage));
                 }
                 for id in message.objects("tool_calls").filter_map(|call| call.name("id")) {
-                    self.by_call.entry(id).or_insert(place);
+                    self.by_call.entry(id).or_insert(usage);
                 }
             }
             _ => {}
@@ -294,14 +286,13 @@ impl<'a> Measured<'a> {
 
     /// Returns the request time of the response with this message.
     fn time_of_message(&self, id: &str) -> Option<u64> {
-        self.responses.get(*self.by_message.get(id)?)?.time
+        self.by_message.get(id)?.0
     }
 
     /// Returns the tokens of the response with this message, or else with one of these calls.
     fn tokens<'c>(&self, message: Option<&str>, mut calls: impl Iterator<Item = &'c str>) -> Option<Usage> {
-        let by_message = message.and_then(|id| self.by_message.get(id));
-        let place = by_message.or_else(|| calls.find_map(|id| self.by_call.get(id)))?;
-        self.responses.get(*place)?.usage
+        let by_message = message.and_then(|id| self.by_message.get(id)).map(|(_, usage)| *usage);
+        by_message.or_else(|| calls.find_map(|id| self.by_call.get(id).copied()))?
     }
 
     fn next_execution(&mut self, id: &str) -> Option<Execution> {

@@ -49,8 +49,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let is_current = |(observation, _): &&Found<'_>| !outdated.contains(&*id(observation));
     let spans =
         found.iter().filter(is_current).map(|(observation, context)| span(observation, context.clone()));
-    observed::give(spans.collect::<Read<_>>()?, runs);
-    Ok(())
+    observed::give(spans, runs)
 }
 
 fn take<'a>(members: &Members<'a>, found: &mut Vec<Found<'a>>, runs: &mut Runs<'_>) {
@@ -136,14 +135,13 @@ fn span<'a>(observation: &Members<'a>, context: Context<'a>) -> Read<Observed<'a
     if !span.has(&["output.value", "gen_ai.output.messages"]) {
         span.value("output.value", observation.get("output"))?;
     }
-    span.text("llm.model_name", name("model"));
     let usage = members(observation.first(&["usageDetails", "usage"]));
     let count = |keys: [&str; 2], flat: &str| {
         let within = keys.iter().find_map(|key| usage.count(key));
         within.or_else(|| observation.count(flat)).filter(|count| *count > 0)
     };
-    span.count("llm.token_count.prompt", count(["input", "promptTokens"], "inputUsage"));
-    span.count("llm.token_count.completion", count(["output", "completionTokens"], "outputUsage"));
+    let input = count(["input", "promptTokens"], "inputUsage");
+    span.used(name("model"), input, count(["output", "completionTokens"], "outputUsage"));
     Ok(span)
 }
 
@@ -164,11 +162,6 @@ fn unwrapped(input: Raw<'_>) -> Raw<'_> {
 /// Returns the span kind for the type of an observation. `None` for other types, such as `SPAN`: attributes
 /// or the name then decide.
 fn kind(kind: Option<&str>) -> Option<&'static str> {
-    Some(match kind? {
-        "GENERATION" => "LLM",
-        "TOOL" => "TOOL",
-        "AGENT" => "AGENT",
-        "CHAIN" => "CHAIN",
-        _ => return None,
-    })
+    let kinds = [("GENERATION", "LLM"), ("TOOL", "TOOL"), ("AGENT", "AGENT"), ("CHAIN", "CHAIN")];
+    kinds.iter().find(|(own, _)| Some(*own) == kind).map(|(_, kind)| *kind)
 }

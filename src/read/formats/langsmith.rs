@@ -38,8 +38,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             None => spans.push(record.span(trace.clone())?),
         }
     }
-    observed::give(spans, runs);
-    Ok(())
+    observed::give(spans.into_iter().map(Ok), runs)
 }
 
 /// Returns the trace id of each record: its own, or that of a run above it, or else the id of its root.
@@ -175,15 +174,14 @@ impl<'a> Record<'a> {
         span.value("output.value", outputs.map(|outputs| said(outputs, "output")))?;
         if kind == "llm" {
             let model = outputs.and_then(|outputs| outputs.member("model")).and_then(common::name);
-            span.text("llm.model_name", model.or_else(|| self.listed_model()));
             let usage = outputs.and_then(|outputs| {
                 let of = |key| outputs.member(key).and_then(tokens::usage);
                 of("usage_metadata")
                     .or_else(|| of("usage"))
                     .or_else(|| outputs.member("llm_output")?.member("token_usage").and_then(tokens::usage))
             });
-            span.count("llm.token_count.prompt", usage.and_then(|usage| usage.input_tokens));
-            span.count("llm.token_count.completion", usage.and_then(|usage| usage.output_tokens));
+            let usage = usage.unwrap_or_default();
+            span.used(model.or_else(|| self.listed_model()), usage.input_tokens, usage.output_tokens);
         }
         Ok(span)
     }

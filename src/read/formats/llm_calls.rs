@@ -54,9 +54,10 @@ enum Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Returns the body of a request or response: the value itself, or its `body`, `json` or `body_raw`.
+    /// Returns the body of a request or response: the value itself, or its `body`, `payload`, `json` or `body_raw`.
     fn of(value: Raw<'a>) -> Self {
-        let value = ["body", "json", "body_raw"].iter().find_map(|key| value.member(key)).unwrap_or(value);
+        let keys = ["body", "payload", "json", "body_raw"];
+        let value = keys.iter().find_map(|key| value.member(key)).unwrap_or(value);
         let value = llm_stream::without_class(value);
         if let Some(message) = llm_stream::response(value) {
             return Self::Text(message);

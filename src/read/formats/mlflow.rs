@@ -26,9 +26,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             None => runs.pass_over("items that are not traces", 1),
         }
     }
-    let spans = found.into_iter().map(|span| self::span(&Members::from(span)));
-    observed::give(spans.collect::<Read<Vec<_>>>()?, runs);
-    Ok(())
+    observed::give(found.into_iter().map(|span| self::span(&Members::from(span))), runs)
 }
 
 /// Converts a span. In version 2 it has a `context`; version 3 names its members as OTLP does.
@@ -53,20 +51,12 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     let Some(attributes) = members.get("attributes") else { return Ok(span) };
     span.attributes(attributes)?;
     let kind = attributes.member("mlflow.spanType").and_then(text);
-    let kind = match kind.as_deref() {
-        Some("LLM" | "CHAT_MODEL") => Some("LLM"),
-        Some("TOOL") => Some("TOOL"),
-        Some("AGENT") => Some("AGENT"),
-        Some(_) => Some("CHAIN"),
-        None => None,
-    };
-    span.kind(kind.map(Cow::Borrowed));
+    span.kind(kind.map(|kind| if kind == "CHAT_MODEL" { Cow::Borrowed("LLM") } else { kind }));
     span.text("input.value", attributes.member("mlflow.spanInputs").and_then(text));
     span.text("output.value", attributes.member("mlflow.spanOutputs").and_then(text));
     if let Some(usage) = attributes.member("mlflow.chat.tokenUsage").and_then(text) {
-        let usage = tokens::usage(Raw::over(usage.as_bytes(), 0));
-        span.count("llm.token_count.prompt", usage.and_then(|usage| usage.input_tokens));
-        span.count("llm.token_count.completion", usage.and_then(|usage| usage.output_tokens));
+        let usage = tokens::usage(Raw::over(usage.as_bytes(), 0)).unwrap_or_default();
+        span.used(None, usage.input_tokens, usage.output_tokens);
     }
     Ok(span)
 }

@@ -106,6 +106,7 @@ pub(super) mod recorded;
 pub(super) mod smolagents;
 pub(super) mod strands;
 pub(super) mod swe_agent;
+pub(super) mod tape_agents;
 pub(super) mod tau2;
 pub(super) mod tau2_messages;
 pub(super) mod tau_bench;
@@ -191,6 +192,7 @@ super::format::formats! {
         "messages of the Vercel AI SDK with calls in `parts` or `toolInvocations`: a list, lines, or under \
          `messages`";
     Petri => petri, "petri", "transcripts of Petri and Bloom";
+    TapeAgents => tape_agents, "tape-agents", "tapes of TapeAgents: a tape, a list, or a tape per line";
     ToolBench => toolbench, "toolbench", "ToolBench answers";
     Bfcl => bfcl, "bfcl", "results of BFCL, the Berkeley Function Calling Leaderboard";
     Mastra => mastra, "mastra", "Mastra traces: a list of spans, or under `spans`, possibly in a `trace`";

@@ -16,8 +16,7 @@ const SPAN: Mark = All(&[
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let spans = fitting(&SPAN, objects(document, &LISTS), "items that are not spans", runs);
-    observed::give(spans.iter().map(span).collect::<Read<_>>()?, runs);
-    Ok(())
+    observed::give(spans.iter().map(span), runs)
 }
 
 fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
@@ -34,9 +33,7 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     let answer = output.and_then(|output| sole(output, "output"));
     span.value("input.value", members.get("input"))?;
     span.value("output.value", answer.or(output))?;
-    span.text("llm.model_name", name("model"));
     let usage = members.usage("usage").unwrap_or_default();
-    span.count("llm.token_count.prompt", usage.input_tokens);
-    span.count("llm.token_count.completion", usage.output_tokens);
+    span.used(name("model"), usage.input_tokens, usage.output_tokens);
     Ok(span)
 }

@@ -6,7 +6,7 @@ pub(super) use super::recorded::{
     self, Ordered, Recording, Recordings, any_of_first, elements, fitting, ident, items, json, members,
     objects, text,
 };
-pub(super) use crate::json::{Json, Kind, Raw, Read};
+pub(super) use crate::json::{Json, Kind, Raw, Read, fields};
 pub(super) use crate::read::Format;
 pub(super) use crate::read::call_outcome::{Outcome, is_failure_code};
 pub(super) use crate::read::document::Document;

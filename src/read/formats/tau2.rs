@@ -204,24 +204,20 @@ fn task(json: &mut Json<'_>, looks_inside: &mut bool) -> Read<(Digest, RouteStat
 /// Reads a reference action, and adds the digest of its id to `ids`.
 fn expected_action(json: &mut Json<'_>, ids: &mut Vec<Digest>) -> Read<ReferenceAction> {
     let (mut requestor, mut name, mut arguments, mut compare) = (None, None, None, None);
-    json.object(|key, value| {
-        match key {
-            b"action_id" => ids.extend(value.raw()?.string().map(|id| Digest::of_text(&id))),
-            b"requestor" => requestor = tau2_messages::requestor(value)?,
-            b"name" => name = Some(value.string()?),
-            b"arguments" => {
-                value.space();
-                let start = value.offset();
-                let digest = Digest::read(value)?;
-                arguments = Some((value.raw_since(start), digest));
-            }
-            b"compare_args" => {
-                compare = value.or_null(|list| list.list_of(|name| name.string().map(Cow::into_owned)))?;
-            }
-            _ => value.skip()?,
+    json.object(fields!(key, value => {
+        b"action_id" => ids.extend(value.raw()?.string().map(|id| Digest::of_text(&id))),
+        b"requestor" => requestor = tau2_messages::requestor(value)?,
+        b"name" => name = Some(value.string()?),
+        b"arguments" => {
+            value.space();
+            let start = value.offset();
+            let digest = Digest::read(value)?;
+            arguments = Some((value.raw_since(start), digest));
         }
-        Ok(())
-    })?;
+        b"compare_args" => {
+            compare = value.or_null(|list| list.list_of(|name| name.string().map(Cow::into_owned)))?;
+        }
+    }))?;
     let name = name.ok_or_else(|| json.missing("name"))?;
     let actor = requestor.unwrap_or(Actor::Agent);
     let arguments = arguments.filter(|(arguments, _)| arguments.kind() != Kind::Null);
@@ -299,36 +295,32 @@ fn run<'a>(
     let texts = runs.options.argument_texts.unwrap_or(true)
         || header.tasks.as_ref().is_some_and(|tasks| tasks.looks_inside);
     let start = json.offset();
-    json.object(|key, value| {
-        match key {
-            b"id" => ending.metadata.id = id(value)?.map(Cow::into_owned),
-            b"task_id" => {
-                ending.metadata.task = id(value)?.map(Cow::into_owned);
-                task_known = true;
-            }
-            b"trial" => ending.metadata.trial = value.or_null(Json::whole)?,
-            b"termination_reason" => {
-                found.is_run = true;
-                ending.metadata.termination = value.or_null(Json::string)?.map(Into::into);
-            }
-            b"reward_info" => {
-                ((found.reward, found.checked), found.is_run) = (reward(value)?, true);
-            }
-            b"messages" => {
-                // If the key is repeated, its last value counts.
-                (found.has_messages, found.is_run) = (true, true);
-                if task_known || runs.has_begun() {
-                    runs.begin(&routing(header, ending.metadata.task.as_deref(), found.checked));
-                }
-                steps.begin(!task_known);
-                found.says_something =
-                    Messages::new(texts).read(value, steps, task_known.then_some(&mut *runs))? > 0;
-            }
-            b"traj" | b"ticks" => found.elsewhere = events_elsewhere(key, value)?.or(found.elsewhere),
-            _ => value.skip()?,
+    json.object(fields!(key, value => {
+        b"id" => ending.metadata.id = id(value)?.map(Cow::into_owned),
+        b"task_id" => {
+            ending.metadata.task = id(value)?.map(Cow::into_owned);
+            task_known = true;
         }
-        Ok(())
-    })?;
+        b"trial" => ending.metadata.trial = value.or_null(Json::whole)?,
+        b"termination_reason" => {
+            found.is_run = true;
+            ending.metadata.termination = value.or_null(Json::string)?.map(Into::into);
+        }
+        b"reward_info" => {
+            ((found.reward, found.checked), found.is_run) = (reward(value)?, true);
+        }
+        b"messages" => {
+            // If the key is repeated, its last value counts.
+            (found.has_messages, found.is_run) = (true, true);
+            if task_known || runs.has_begun() {
+                runs.begin(&routing(header, ending.metadata.task.as_deref(), found.checked));
+            }
+            steps.begin(!task_known);
+            found.says_something =
+                Messages::new(texts).read(value, steps, task_known.then_some(&mut *runs))? > 0;
+        }
+        b"traj" | b"ticks" => found.elsewhere = events_elsewhere(key, value)?.or(found.elsewhere),
+    }))?;
     found.check(start)?;
     if !runs.has_begun() {
         runs.begin(&routing(header, ending.metadata.task.as_deref(), found.checked));
@@ -346,18 +338,14 @@ fn run<'a>(
 /// Reads the `reward` of a `reward_info`, and the id of the first of its `action_checks`.
 fn reward(json: &mut Json<'_>) -> Read<(Option<f64>, Option<Digest>)> {
     let (mut reward, mut checked) = (None, None);
-    json.object_or_null(|key, value| {
-        match key {
-            b"reward" => reward = value.or_null(Json::float)?,
-            b"action_checks" => {
-                let checks = value.raw()?;
-                let id = || checks.items()?.first()?.member("action")?.member("action_id")?.string();
-                checked = id().map(|id| Digest::of_text(&id));
-            }
-            _ => {}
+    json.object_or_null(fields!(key, value => {
+        b"reward" => reward = value.or_null(Json::float)?,
+        b"action_checks" => {
+            let checks = value.raw()?;
+            let id = || checks.items()?.first()?.member("action")?.member("action_id")?.string();
+            checked = id().map(|id| Digest::of_text(&id));
         }
-        Ok(())
-    })?;
+    }))?;
     Ok((reward, checked))
 }
 

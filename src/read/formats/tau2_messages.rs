@@ -76,36 +76,32 @@ impl<'a> Messages<'a> {
         let mut actor = None;
         let (mut grouped, mut answers) = (false, None);
         let mut own = ToolAnswer::default();
-        json.object(|key, value| {
-            match key {
-                b"role" => actor = Some(role(value)?),
-                b"content" => own.content = value.or_null(Json::text)?,
-                b"tool_calls" => {
-                    self.calls.clear();
-                    value
-                        .list_or_null(|call| tool_call(call, self.texts).map(|call| self.calls.push(call)))?;
-                }
-                // Once a role other than `tool` is known, the id is skipped, whatever its type.
-                b"tool_call_id"
-                    if value.kind()? == Kind::String
-                        && actor.is_none_or(|actor| actor == Actor::Environment) =>
-                {
-                    answers = id(value)?.filter(|id| !id.is_empty());
-                }
-                b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
-                // The same holds for the flag.
-                b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
-                    own.error = value.or_null(Json::boolean)?;
-                }
-                b"tool_messages" => {
-                    self.answers.clear();
-                    grouped = value
-                        .list_or_null(|answer| tool_answer(answer).map(|answer| self.answers.push(answer)))?;
-                }
-                _ => value.skip()?,
+        json.object(fields!(key, value => {
+            b"role" => actor = Some(role(value)?),
+            b"content" => own.content = value.or_null(Json::text)?,
+            b"tool_calls" => {
+                self.calls.clear();
+                value
+                    .list_or_null(|call| tool_call(call, self.texts).map(|call| self.calls.push(call)))?;
             }
-            Ok(())
-        })?;
+            // Once a role other than `tool` is known, the id is skipped, whatever its type.
+            b"tool_call_id"
+                if value.kind()? == Kind::String
+                    && actor.is_none_or(|actor| actor == Actor::Environment) =>
+            {
+                answers = id(value)?.filter(|id| !id.is_empty());
+            }
+            b"id" if actor.is_none_or(|actor| actor == Actor::Environment) => own.id = id(value)?,
+            // The same holds for the flag.
+            b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
+                own.error = value.or_null(Json::boolean)?;
+            }
+            b"tool_messages" => {
+                self.answers.clear();
+                grouped = value
+                    .list_or_null(|answer| tool_answer(answer).map(|answer| self.answers.push(answer)))?;
+            }
+        }))?;
         let actor = actor.ok_or_else(|| json.missing("role"))?;
         if actor == Actor::Environment {
             if !grouped {
@@ -184,15 +180,11 @@ fn arguments<'a>(json: &mut Json<'a>, texts: bool) -> Read<Content<Arguments<'a>
 
 fn tool_answer<'a>(json: &mut Json<'a>) -> Read<ToolAnswer<'a>> {
     let mut answer = ToolAnswer::default();
-    json.object(|key, value| {
-        match key {
-            b"id" => answer.id = id(value)?,
-            b"content" => answer.content = value.or_null(Json::text)?,
-            b"error" => answer.error = value.or_null(Json::boolean)?,
-            _ => value.skip()?,
-        }
-        Ok(())
-    })?;
+    json.object(fields!(key, value => {
+        b"id" => answer.id = id(value)?,
+        b"content" => answer.content = value.or_null(Json::text)?,
+        b"error" => answer.error = value.or_null(Json::boolean)?,
+    }))?;
     Ok(answer)
 }
 

@@ -112,20 +112,16 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
     let mut turn = 0;
     json.list_of(|value| {
         let mut message = Message::default();
-        value.object(|key, value| {
-            match key {
-                b"role" => message.role = value.string()?,
-                b"content" => message.content = Some(value.checked()?),
-                b"tool_call_id" => message.id = common::name(value.raw()?),
-                b"name" => message.name = common::name(value.raw()?),
-                b"tool_calls" => {
-                    let calls = value.or_null(|list| list.list_of(|call| tool_call(call, turn)))?;
-                    message.calls = calls.unwrap_or_default();
-                }
-                _ => value.skip()?,
+        value.object(fields!(key, value => {
+            b"role" => message.role = value.string()?,
+            b"content" => message.content = Some(value.checked()?),
+            b"tool_call_id" => message.id = common::name(value.raw()?),
+            b"name" => message.name = common::name(value.raw()?),
+            b"tool_calls" => {
+                let calls = value.or_null(|list| list.list_of(|call| tool_call(call, turn)))?;
+                message.calls = calls.unwrap_or_default();
             }
-            Ok(())
-        })?;
+        }))?;
         turn += 1;
         Ok(message)
     })

@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::error::{Error, ErrorKind};
 
 /// JSON formats, each with the marks of an object: the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 21] = [
+const OF_JSON: [(&str, Mark); 24] = [
     ("agent-eval-harness trials", Has(&["trials", "passRate", "passAtK"])),
     ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
@@ -14,13 +14,16 @@ const OF_JSON: [(&str, Mark); 21] = [
     ("ChatGPT export", Has(&["mapping", "current_node", "create_time"])),
     ("Cursor chat without bubbles", Has(&["composerId", "fullConversationHeadersOnly"])),
     ("DSPy trajectory", In("trajectory", &Has(&["tool_name_0", "tool_args_0", "observation_0"]))),
+    ("GPTScript events", Has(&["callContext", "time", "usage"])),
     ("HAL upload, which is encrypted", Has(&["encrypted_data", "salt"])),
+    ("HAR recording", In("log", &Has(&["version", "entries"]))),
     ("Langfuse ChatML", Values(&In("output", &Has(&["success", "data"])))),
     ("LangGraph checkpoint", Has(&["channel_versions", "versions_seen", "channel_values"])),
     ("OpenAI chat completion", Says("object", &["chat.completion*"])),
     ("n8n execution", Has(&["workflowData", "mode", "startedAt"])),
     ("OpenAI Assistants thread", All(&[Has(&["thread_id"]), Says("object", &["thread.*"])])),
     ("promptfoo result", Has(&["evalId", "results", "config"])),
+    ("Schema-Guided Dialogue", Has(&["dialogue_id", "services", "turns"])),
     ("Semantic Kernel chat history", Has(&["Role", "Items"])),
     ("Semantic Kernel chat history", Has(&["role", "items"])),
     ("smolagents steps as text", Has(&["agent_error", "augmented_question", "intermediate_steps"])),
@@ -29,7 +32,7 @@ const OF_JSON: [(&str, Mark); 21] = [
 ];
 
 /// Text formats, each with the beginning of the text and a part of its first line.
-const OF_TEXT: [(&str, &str, &str); 12] = [
+const OF_TEXT: [(&str, &str, &str); 13] = [
     ("Aider history", "\n# aider chat started at ", ""),
     ("Aider history", "# aider chat started at ", ""),
     ("Gemini CLI debug log", "[", "Z] [DEBUG] "),
@@ -41,6 +44,7 @@ const OF_TEXT: [(&str, &str, &str); 12] = [
     ("VCR cassette", "interactions:", ""),
     ("VCR cassette", "version: 1\ninteractions:", ""),
     ("VCR cassette", "version: 2\ninteractions:", ""),
+    ("httpmock cassette", "when:\n", ""),
     ("httprr recording", "httprr trace v", ""),
 ];
 

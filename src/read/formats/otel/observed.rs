@@ -54,8 +54,17 @@ impl<'a> Observed<'a> {
         self.push(name, text.map(Value::text));
     }
 
-    pub(in crate::read) fn count(&mut self, name: &'static str, count: Option<u64>) {
-        self.push(name, count.map(|count| Data::Number(count.into()).into()));
+    /// Sets the model of a request, and its numbers of input and output tokens.
+    pub(in crate::read) fn used(
+        &mut self,
+        model: Option<Cow<'a, str>>,
+        input: Option<u64>,
+        output: Option<u64>,
+    ) {
+        let count = |count: Option<u64>| count.map(|count| Data::Number(count.into()).into());
+        self.text("llm.model_name", model);
+        self.push("llm.token_count.prompt", count(input));
+        self.push("llm.token_count.completion", count(output));
     }
 
     fn push(&mut self, name: &'static str, value: Option<Value<'a>>) {
@@ -80,15 +89,19 @@ impl<'a> Observed<'a> {
 }
 
 /// Groups spans by trace and emits their runs.
-pub(in crate::read) fn give(spans: Vec<Observed<'_>>, runs: &mut Runs<'_>) {
+pub(in crate::read) fn give<'a>(
+    spans: impl IntoIterator<Item = Read<Observed<'a>>>,
+    runs: &mut Runs<'_>,
+) -> Read<()> {
     let mut collection = Collection::default();
-    for Observed(span) in spans {
-        collection.push_span(span);
+    for span in spans {
+        collection.push_span(span?.0);
     }
     for bundle in collection.traces.values_mut() {
         name_agent(&mut bundle.spans);
     }
     collection.give(runs);
+    Ok(())
 }
 
 /// Makes the root of a trace without requests its agent, if both its input and its output are plain text: what the user

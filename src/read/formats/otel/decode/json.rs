@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::model::{Attr, Code, Collection, Key, LogRecord, Span, SpanEvent, Value, is_remote};
 use super::wire::{self, ident};
-use crate::json::{Json, Kind, Raw, Read};
+use crate::json::{Json, Kind, Raw, Read, fields};
 use crate::read::members::Members;
 
 /// Reads the objects of a list, which may be null. An object of the wrong shape is skipped and reported.
@@ -122,11 +122,17 @@ impl<'a> Row<'a> {
             b"name" | b"span_name" | b"operationName" => span.name = wire::text(value)?.unwrap_or_default(),
             b"startTimeUnixNano"
             | b"start_time_unix_nano"
+            | b"start_time_ns"
             | b"start_time"
             | b"startTime"
             | b"timestamp"
             | b"start_timestamp" => span.start = wire::time(value)?.unwrap_or_default(),
-            b"endTimeUnixNano" | b"end_time_unix_nano" | b"end_time" | b"endTime" | b"end_timestamp" => {
+            b"endTimeUnixNano"
+            | b"end_time_unix_nano"
+            | b"end_time_ns"
+            | b"end_time"
+            | b"endTime"
+            | b"end_timestamp" => {
                 span.end = wire::time(value)?.filter(|end| *end != 0);
             }
             b"duration" | b"duration_ns" => self.duration = duration(value, key == b"duration_ns", micros)?,
@@ -203,23 +209,19 @@ fn events<'a>(json: &mut Json<'a>) -> Read<Vec<SpanEvent<'a>>> {
             return item.skip();
         }
         let mut event = SpanEvent::default();
-        item.object(|key, value| {
-            match key {
-                b"name" | b"Name" => event.name = wire::text(value)?.unwrap_or_default(),
-                b"attributes" | b"Attributes" => event.attributes = wire::attributes(value)?,
-                b"fields" if value.kind()? == Kind::List => {
-                    for (name, value) in wire::pairs(value)? {
-                        if matches!(&*name, "event" | "name") && event.name.is_empty() {
-                            event.name = Cow::Owned(value.as_str().unwrap_or_default().to_owned());
-                        } else {
-                            event.attributes.push_named(name, value);
-                        }
+        item.object(fields!(key, value => {
+            b"name" | b"Name" => event.name = wire::text(value)?.unwrap_or_default(),
+            b"attributes" | b"Attributes" => event.attributes = wire::attributes(value)?,
+            b"fields" if value.kind()? == Kind::List => {
+                for (name, value) in wire::pairs(value)? {
+                    if matches!(&*name, "event" | "name") && event.name.is_empty() {
+                        event.name = Cow::Owned(value.as_str().unwrap_or_default().to_owned());
+                    } else {
+                        event.attributes.push_named(name, value);
                     }
                 }
-                _ => {}
             }
-            Ok(())
-        })?;
+        }))?;
         events.push(event);
         Ok(())
     })?;
@@ -282,21 +284,17 @@ pub(super) fn jaeger<'a>(json: &mut Json<'a>, into: &mut Collection<'a>) -> Read
 pub(super) fn log<'a>(json: &mut Json<'a>) -> Read<LogRecord<'a>> {
     let mut log = LogRecord::default();
     let mut seen = 0;
-    json.object(|key, value| {
-        match key {
-            b"traceId" | b"trace_id" => log.trace_id = ident(value)?.unwrap_or_default(),
-            b"spanId" | b"span_id" => log.span_id = ident(value)?.unwrap_or_default(),
-            b"timeUnixNano" | b"time_unix_nano" => log.time = wire::time(value)?.unwrap_or_default(),
-            b"observedTimeUnixNano" | b"observed_time_unix_nano" => {
-                seen = wire::time(value)?.unwrap_or_default();
-            }
-            b"eventName" | b"event_name" => log.name = wire::text(value)?.unwrap_or_default(),
-            b"body" => log.body = wire::any_value(value)?,
-            b"attributes" => log.attributes = wire::attributes(value)?,
-            _ => {}
+    json.object(fields!(key, value => {
+        b"traceId" | b"trace_id" => log.trace_id = ident(value)?.unwrap_or_default(),
+        b"spanId" | b"span_id" => log.span_id = ident(value)?.unwrap_or_default(),
+        b"timeUnixNano" | b"time_unix_nano" => log.time = wire::time(value)?.unwrap_or_default(),
+        b"observedTimeUnixNano" | b"observed_time_unix_nano" => {
+            seen = wire::time(value)?.unwrap_or_default();
         }
-        Ok(())
-    })?;
+        b"eventName" | b"event_name" => log.name = wire::text(value)?.unwrap_or_default(),
+        b"body" => log.body = wire::any_value(value)?,
+        b"attributes" => log.attributes = wire::attributes(value)?,
+    }))?;
     if log.time == 0 {
         log.time = seen;
     }

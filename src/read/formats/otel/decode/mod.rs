@@ -17,7 +17,7 @@ use json::Around;
 
 use super::model;
 use super::model::{Collection, id};
-use crate::json::{Fault, Json, Kind, Raw, Read};
+use crate::json::{Fault, Json, Kind, Raw, Read, fields};
 use crate::read::document::Document;
 use crate::read::members::Members;
 
@@ -209,19 +209,15 @@ pub(super) fn take_damaged<'a>(bytes: &'a [u8], into: &mut Collection<'a>) -> Op
             continue;
         }
         json = start;
-        let read = json.object(|key, value| {
-            match key {
-                _ if value.kind()? != Kind::List => {}
-                _ if is_resources(key) => {
-                    found = true;
-                    otlp::resources(value, into)?;
-                }
-                b"data" => json::jaeger(value, into)?,
-                b"spans" => json::nested(None, value, into)?,
-                _ => {}
+        let read = json.object(fields!(key, value => {
+            _ if value.kind()? != Kind::List => {}
+            _ if is_resources(key) => {
+                found = true;
+                otlp::resources(value, into)?;
             }
-            Ok(())
-        });
+            b"data" => json::jaeger(value, into)?,
+            b"spans" => json::nested(None, value, into)?,
+        }));
         found |= !into.traces.is_empty();
         return read.err().filter(|_| found);
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::model::{Attributes, Code, Data, Key, Value, id};
-use crate::json::{Json, Kind, Number, Read};
+use crate::json::{Json, Kind, Number, Read, fields};
 use crate::read::timestamp::nanoseconds;
 use crate::read::wire::{member, object};
 
@@ -84,16 +84,12 @@ pub(crate) fn status<'a>(json: &mut Json<'a>) -> Read<(Code, Cow<'a, str>)> {
         return Ok((code(json)?, Cow::Borrowed("")));
     }
     let (mut found, mut message) = (Code::Unset, Cow::Borrowed(""));
-    json.object(|key, value| {
-        match key {
-            b"code" | b"Code" | b"status_code" | b"statusCode" => found = code(value)?,
-            b"message" | b"description" | b"Description" | b"status_message" => {
-                message = text(value)?.unwrap_or_default();
-            }
-            _ => {}
+    json.object(fields!(key, value => {
+        b"code" | b"Code" | b"status_code" | b"statusCode" => found = code(value)?,
+        b"message" | b"description" | b"Description" | b"status_message" => {
+            message = text(value)?.unwrap_or_default();
         }
-        Ok(())
-    })?;
+    }))?;
     Ok((found, message))
 }
 
@@ -159,15 +155,11 @@ fn values<'a, T>(json: &mut Json<'a>, mut item: impl FnMut(&mut Json<'a>) -> Rea
 /// Reads `{"key": …, "value": …}`, or Go's `{"Key": …, "Value": {"Type": …, "Value": …}}`.
 pub(crate) fn pair<'a>(json: &mut Json<'a>) -> Read<Option<(Cow<'a, str>, Value<'a>)>> {
     let (mut name, mut found) = (None, None);
-    json.object(|key, value| {
-        match key {
-            b"key" | b"Key" => name = text(value)?,
-            b"value" => found = Some(any_value(value)?),
-            b"Value" => member(value, b"Value", |value| Value::read(value).map(|value| found = Some(value)))?,
-            _ => {}
-        }
-        Ok(())
-    })?;
+    json.object(fields!(key, value => {
+        b"key" | b"Key" => name = text(value)?,
+        b"value" => found = Some(any_value(value)?),
+        b"Value" => member(value, b"Value", |value| Value::read(value).map(|value| found = Some(value)))?,
+    }))?;
     Ok(name.zip(found))
 }
 

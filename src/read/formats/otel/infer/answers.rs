@@ -160,6 +160,11 @@ pub(crate) fn inputs<'s>(
             Data::Text(text) if !["ToolCall(", "ToolCallResult("].iter().any(|call| text.contains(call)) => {
                 prompt(text)
             }
+            // LlamaIndex records a completion's prompt among its arguments.
+            Data::Object(input) if input.text("prompt").is_some() => match input.get("prompt").cloned() {
+                Some(Data::Text(text)) => prompt(text),
+                _ => Vec::new(),
+            },
             _ => structured(value),
         })
     };

@@ -84,8 +84,11 @@ fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
     if is_masked(&text) {
         return Content::NotRecorded;
     }
-    let data = if may_wrap(&text) { Data::of_cow(&text) } else { None };
-    match data.as_ref().and_then(Data::as_object).and_then(own_arguments) {
+    let is_python = text.starts_with("{'");
+    let wrapped = || if may_wrap(&text) { Data::of_cow(&text) } else { None };
+    let data = if is_python { python::literal(&text) } else { wrapped() };
+    let own = data.as_ref().and_then(Data::as_object).and_then(own_arguments);
+    match own.or(data.filter(|_| is_python)) {
         Some(own) => arguments_of(own),
         // Arguments without a wrapper, or the bare value of a tool with one parameter, which may be an empty
         // string.

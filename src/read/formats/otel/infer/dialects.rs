@@ -78,6 +78,14 @@ impl<'t> Walk<'t> {
         {
             return objects(calls).for_each(|mut call| self.call(&mut call, None));
         }
+        // Monocle writes a call of ADK as `"model": NAME, "args": {…}`, with the `repr` of the arguments.
+        if let Some((name, given)) =
+            text.strip_prefix("\"model\": ").and_then(|call| call.split_once(", \"args\": "))
+        {
+            let given = python::literal(given).unwrap_or_else(|| Data::Text(Cow::Owned(given.to_owned())));
+            let (name, arguments) = (Cow::Owned(name.to_owned()), arguments_of(given));
+            return self.blocks.push(Block::Call(ModelCall { id: None, name, arguments, refused: None }));
+        }
         if !text.trim().is_empty() && !is_masked(&text) {
             self.blocks.push(Block::Text(role, text));
         }
@@ -226,8 +234,8 @@ impl<'t> Walk<'t> {
             members = &mut function;
         }
         let Some(name) = name_of(members, &["name", "tool_name", "toolName", "tool.name"]) else { return };
-        let mut arguments = ["arguments", "args", "input", "tool_kwargs", "kwargs", "tool.args"].iter();
-        let arguments = match arguments.find_map(|key| members.remove(key)) {
+        let keys = ["arguments", "args", "input", "tool_kwargs", "kwargs", "tool.args", "tool_arguments"];
+        let arguments = match keys.iter().find_map(|key| members.remove(key)) {
             None => self.bare_arguments.clone(),
             Some(value) => arguments_of(value),
         };

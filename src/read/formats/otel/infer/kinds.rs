@@ -87,7 +87,9 @@ fn shows_request(span: &Span<'_>) -> bool {
     let attributes = &span.attributes;
     let mut parts = attributes.spread(PROMPT).chain(attributes.spread(COMPLETION));
     let is_output = |name: &str| matches!(name, "gen_ai.choice" | "gen_ai.content.completion");
+    let is_completion = || attributes.first_of(&[Attr::LlmModel]).and(attributes.get(Attr::OutputValue));
     let holds_messages = attributes.first_of(&[Attr::GenAiInput, Attr::GenAiOutput]).is_some()
+        || is_completion().is_some()
         || parts.next().is_some()
         || span.events.iter().any(|event| is_output(&event.name));
     request::model(attributes).is_some() && holds_messages

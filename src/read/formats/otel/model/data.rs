@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde::ser::{Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::Number;
 
 use crate::json::{self, Fault, Json, Kind, Read};
 use crate::read::members::decoded;
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Data<'t> {
     #[default]
     Null,
@@ -203,16 +204,9 @@ impl<'t> FromIterator<(Cow<'t, str>, Data<'t>)> for Members<'t> {
     }
 }
 
-impl Serialize for Data<'_> {
+impl Serialize for Members<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => serializer.serialize_unit(),
-            Self::Bool(boolean) => serializer.serialize_bool(*boolean),
-            Self::Number(number) => number.serialize(serializer),
-            Self::Text(text) => serializer.serialize_str(text),
-            Self::List(items) => serializer.collect_seq(items),
-            Self::Object(members) => serializer.collect_map(members.iter()),
-        }
+        serializer.collect_map(self.iter())
     }
 }
 

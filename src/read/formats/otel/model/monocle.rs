@@ -11,7 +11,7 @@ pub(super) fn rewrite(span: &mut Span<'_>) {
     let kind = match span.attributes.name(Attr::MonocleKind) {
         Some("agentic.tool.invocation") => "TOOL",
         Some("agentic.invocation") => "AGENT",
-        Some("inference") => "LLM",
+        Some("inference" | "inference.framework") => "LLM",
         Some("agentic.turn" | "agentic.delegation" | "workflow") => "CHAIN",
         _ => return,
     };
@@ -23,6 +23,8 @@ pub(super) fn rewrite(span: &mut Span<'_>) {
     } else {
         (Attr::InputValue, Attr::OutputValue, |value| value.clone().into_owned())
     };
+    let model = attributes.name(Attr::MonocleModel).and_then(|kind| kind.strip_prefix("model.llm."));
+    known.push((Attr::LlmModel, model.filter(|_| kind == "LLM").map(|model| Value::text(model.to_owned()))));
     for event in &span.events {
         let (to, from) = match &*event.name {
             "data.input" => (input, Attr::MonocleInput),
@@ -38,16 +40,18 @@ pub(super) fn rewrite(span: &mut Span<'_>) {
     }
 }
 
-/// Returns the messages that a model reads or writes, without its calls, which have spans of their own. The only key of
-/// a message is its role.
+/// Returns the messages that a model reads or writes. The only key of a message is its role, or `tools` for calls.
 fn messages(value: &Value<'_>) -> Value<'static> {
     let items = match value.to_data() {
         Data::List(items) => items,
         message => vec![message],
     };
     let message = |item: Data<'_>| {
-        let (role, text) = item.parsed().into_object().filter(|only| only.len() == 1)?.into_iter().next()?;
-        Some(json!({"role": role, "content": text.as_text()?}))
+        let (role, said) = item.parsed().into_object().filter(|only| only.len() == 1)?.into_iter().next()?;
+        Some(match &*role {
+            "tools" => json!({"role": "assistant", "tool_calls": said}),
+            _ => json!({"role": role, "content": said}),
+        })
     };
     let messages: Vec<_> = items.into_iter().filter_map(message).collect();
     if messages.is_empty() { Value::NULL } else { Value::text(json!(messages).to_string()) }

@@ -91,6 +91,7 @@ names! {
     Metadata = "metadata",
     MonocleInput = "input",
     MonocleKind = "span.type",
+    MonocleModel = "entity.2.type",
     MonocleName = "entity.1.name",
     MonocleOutput = "response",
     MonocleSession = "scope.agentic.session",
