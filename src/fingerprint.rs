@@ -233,21 +233,3 @@ impl FingerprintBuilder {
         Fingerprint { edges: edges.collect() }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(edges: &[(&str, &str, u64)]) -> Fingerprint {
-        let node = |name: &str| Node::Tool(name.to_owned());
-        Fingerprint { edges: edges.iter().map(|(a, b, n)| ((node(a), node(b)), *n)).collect() }
-    }
-
-    #[test]
-    fn merging_adds_and_dot_quotes() {
-        let mut sum = of(&[("a", "b", 3)]);
-        sum.merge(&of(&[("a", "b", 1), ("q\"", "b", 1)]));
-        assert_eq!(sum.edges().map(|(_, _, count)| count).sum::<u64>(), 5);
-        assert!(sum.to_dot().contains("\"tool:q\\\"\" -> \"tool:b\" [label=1];"));
-    }
-}
