@@ -11,7 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::trace::{Actor, Digest, DigestMap, Event, Step, Trace};
+use crate::trace::{Actor, Event, Step, Trace};
 
 /// A kind of event. Displays as `agent`, `user`, `tool:<name>` or `user-tool:<name>`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -187,67 +187,28 @@ impl<'de> Deserialize<'de> for Fingerprint {
 /// ```
 #[derive(Debug, Default)]
 pub struct FingerprintBuilder {
-    ids: DigestMap<u32>,
-    nodes: Vec<Node>,
-    edges: BTreeMap<(u32, u32), u64>,
-    last: Option<u32>,
+    fingerprint: Fingerprint,
+    last: Option<Node>,
 }
 
 impl FingerprintBuilder {
     /// Counts the transition to this step, if the step is an event.
     pub fn observe(&mut self, step: &Step<'_>) {
-        let Some(id) = self.id_of(step) else { return };
-        if let Some(last) = self.last.replace(id) {
-            *self.edges.entry((last, id)).or_default() += 1;
-        }
-    }
-
-    /// Returns the index of the step's event in `nodes`, adding it if new. `None` if the step is not an event.
-    fn id_of(&mut self, step: &Step<'_>) -> Option<u32> {
-        let (kind, name) = match (step.actor(), step.event()) {
-            (Actor::Agent, Event::Message(text)) if !text.is_empty() => (0, ""),
-            (Actor::User, Event::Message(text)) if !text.is_empty() => (1, ""),
-            (Actor::Agent, Event::Action(action)) => (2, action.name),
-            (Actor::User, Event::Action(action)) => (3, action.name),
-            _ => return None,
+        let node = match (step.actor(), step.event()) {
+            (Actor::Agent, Event::Message(text)) if !text.is_empty() => Node::Agent,
+            (Actor::User, Event::Message(text)) if !text.is_empty() => Node::User,
+            (Actor::Agent, Event::Action(action)) => Node::Tool(action.name.to_owned()),
+            (Actor::User, Event::Action(action)) => Node::UserTool(action.name.to_owned()),
+            _ => return,
         };
-        let next = u32::try_from(self.nodes.len()).ok()?;
-        let id = *self.ids.entry(Digest::of_text(name).and(Digest::of_number(kind))).or_insert(next);
-        if id == next {
-            self.nodes.push(match kind {
-                0 => Node::Agent,
-                1 => Node::User,
-                2 => Node::Tool(name.to_owned()),
-                _ => Node::UserTool(name.to_owned()),
-            });
+        if let Some(last) = self.last.replace(node.clone()) {
+            *self.fingerprint.edges.entry((last, node)).or_default() += 1;
         }
-        Some(id)
     }
 
     /// Returns the fingerprint.
     #[must_use]
     pub fn finish(self) -> Fingerprint {
-        let node = |id: u32| self.nodes.get(id as usize).cloned();
-        let edges =
-            self.edges.iter().filter_map(|(&(from, to), &count)| Some(((node(from)?, node(to)?), count)));
-        Fingerprint { edges: edges.collect() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(edges: &[(&str, &str, u64)]) -> Fingerprint {
-        let node = |name: &str| Node::Tool(name.to_owned());
-        Fingerprint { edges: edges.iter().map(|(a, b, n)| ((node(a), node(b)), *n)).collect() }
-    }
-
-    #[test]
-    fn merging_adds_and_dot_quotes() {
-        let mut sum = of(&[("a", "b", 3)]);
-        sum.merge(&of(&[("a", "b", 1), ("q\"", "b", 1)]));
-        assert_eq!(sum.edges().map(|(_, _, count)| count).sum::<u64>(), 5);
-        assert!(sum.to_dot().contains("\"tool:q\\\"\" -> \"tool:b\" [label=1];"));
+        self.fingerprint
     }
 }

@@ -12,17 +12,3 @@ pub(crate) fn is_success(reward: Option<f64>) -> bool {
 pub(crate) fn is_infrastructure_error(termination: Option<&str>) -> bool {
     termination == Some("infrastructure_error")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_whole_reward_is_a_success() {
-        for (reward, success) in [(1.0, true), (1.0 - 1e-7, true), (0.999, false), (2.0, false), (0.0, false)]
-        {
-            assert_eq!(is_success(Some(reward)), success, "{reward}");
-        }
-        assert!(!is_success(None) && !is_success(Some(f64::NAN)));
-    }
-}

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::Definition;
-use super::read::{Record, StepRange, ordered};
+use super::read::{StepRange, ordered, record};
 use crate::names::named;
 use crate::stats::{cohens_kappa, jaccard, ratio};
 
@@ -47,11 +47,7 @@ named! {
     }
 }
 
-impl Record for AnnotatedEpisode {
-    fn key(&self) -> String {
-        format!("episode `{}`", self.id)
-    }
-}
+record!(AnnotatedEpisode, "episode", id);
 
 /// Agreement between two annotators over episodes; see [`agree`].
 #[derive(Debug, Clone, PartialEq, Serialize)]

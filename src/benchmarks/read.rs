@@ -23,6 +23,18 @@ pub trait Record: DeserializeOwned {
     }
 }
 
+/// Implements [`Record`] for a type that one field identifies.
+macro_rules! record {
+    ($type:ty, $what:literal, $field:ident) => {
+        impl $crate::benchmarks::Record for $type {
+            fn key(&self) -> String {
+                format!(concat!($what, " `{}`"), self.$field)
+            }
+        }
+    };
+}
+pub(super) use record;
+
 /// A record with its line number.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line<T> {

@@ -77,9 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn precision_is_of_the_prediction_and_recall_of_the_gold() {
-        assert_eq!(token_f1("a b c", "c b a a"), 2.0 * 0.75 / 1.75);
-        assert_eq!(token_f1("a a a a", "a"), 2.0 * 0.25 / 1.25);
+    fn texts_without_a_shared_token_score_0() {
         for (predicted, gold) in [("", "a"), ("a", ""), ("", ""), ("a", "b"), ("...", "...")] {
             assert_eq!(token_f1(predicted, gold), 0.0, "{predicted} {gold}");
         }

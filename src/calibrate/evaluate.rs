@@ -1,7 +1,6 @@
 //! Calibrates detectors on golden sets, following Pisama; localization follows BenchTrace, section 3.3.1.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -13,8 +12,8 @@ use super::golden::{Difficulty, GoldenEntry, GoldenSet};
 use super::needs::Needs;
 use super::tier::{TIER_GATES, Tier, TierGate, tier};
 use super::trials::pass_k;
-use crate::detect::{Detector, Explanation, Verdict};
-use crate::stats::{Outcome, float, localization_recall, localization_similarity};
+use crate::detect::{Detector, Explanation, Finding, Verdict};
+use crate::stats::{Outcome, jaccard, mean};
 
 /// Options of [`calibrate`].
 #[derive(Debug, Clone, PartialEq)]
@@ -126,22 +125,18 @@ pub(super) fn fires(verdict: &Verdict) -> bool {
 }
 
 fn localization(entries: &[&GoldenEntry], verdicts: &[Verdict]) -> Localization {
-    let mut placed = 0;
-    let (mut similarity, mut predictions, mut recall, mut labels) = (0.0, 0_u64, 0.0, 0_u64);
-    for (entry, verdict) in entries.iter().zip(verdicts) {
-        let Some((first, last)) = entry.range.filter(|_| entry.label) else { continue };
-        let labelled = [first..=last];
-        let predicted: Vec<RangeInclusive<u64>> =
-            verdict.findings().iter().map(|finding| finding.first..=finding.last).collect();
-        placed += 1;
-        similarity +=
-            localization_similarity(&predicted, &labelled).unwrap_or(0.0) * float(predicted.len() as u64);
-        predictions += predicted.len() as u64;
-        recall += localization_recall(&predicted, &labelled).unwrap_or(0.0);
-        labels += 1;
+    // For each labelled range, its Jaccard index with each finding.
+    let indices = entries.iter().zip(verdicts).filter_map(|(entry, verdict)| {
+        let (first, last) = entry.range.filter(|_| entry.label)?;
+        let index = |found: &Finding| jaccard(&(found.first..=found.last), &(first..=last));
+        Some(verdict.findings().iter().map(index).collect())
+    });
+    let indices: Vec<Vec<f64>> = indices.collect();
+    Localization {
+        entries: indices.len() as u64,
+        similarity: mean(indices.iter().flatten().copied()),
+        recall: mean(indices.iter().map(|of_range| of_range.iter().copied().fold(0.0, f64::max))),
     }
-    let mean = |sum: f64, count: u64| (count > 0).then(|| sum / float(count));
-    Localization { entries: placed, similarity: mean(similarity, predictions), recall: mean(recall, labels) }
 }
 
 fn wrong(entries: &[&GoldenEntry], verdicts: &[Verdict], detector: &dyn Detector) -> Vec<WrongVerdict> {

@@ -1,6 +1,5 @@
 //! Evaluation events as OTLP/JSON.
 
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::event::{EvaluationEvent, EventValue, NAME};
@@ -28,42 +27,16 @@ use crate::objects::in_order;
 pub fn otlp_json(events: &[EvaluationEvent]) -> String {
     let scope = json!({"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")});
     let of_sender = events.chunk_by(|one, other| one.resource == other.resource);
-    let resource_logs = of_sender
-        .map(|log_records| {
-            let attributes = log_records.iter().take(1).flat_map(EvaluationEvent::resource);
-            let attributes: Vec<Value> =
-                attributes.map(|(key, value)| attribute(key, &EventValue::Text(value.to_owned()))).collect();
-            let resource = in_order(json!({"attributes": attributes}));
-            ResourceLogs { resource, scope_logs: [ScopeLogs { log_records, scope: scope.clone() }] }
-        })
-        .collect();
-    serde_json::to_string(&Request { resource_logs }).unwrap_or_default()
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Request<'e> {
-    resource_logs: Vec<ResourceLogs<'e>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceLogs<'e> {
-    resource: Value,
-    scope_logs: [ScopeLogs<'e>; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ScopeLogs<'e> {
-    #[serde(serialize_with = "records")]
-    log_records: &'e [EvaluationEvent],
-    scope: Value,
-}
-
-/// Serializes one record after the other, because all at once would take many times the memory of their text.
-fn records<S: Serializer>(events: &&[EvaluationEvent], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(events.iter().map(record))
+    let resource_logs = of_sender.map(|events| {
+        let attributes = events.iter().take(1).flat_map(EvaluationEvent::resource);
+        let attributes: Vec<Value> =
+            attributes.map(|(key, value)| attribute(key, &EventValue::Text(value.to_owned()))).collect();
+        let resource = in_order(json!({"attributes": attributes}));
+        // Records become text one by one, because the values of all take many times the memory of their text.
+        let records = events.iter().map(|event| record(event).to_string()).collect::<Vec<_>>().join(",");
+        format!(r#"{{"resource":{resource},"scopeLogs":[{{"logRecords":[{records}],"scope":{scope}}}]}}"#)
+    });
+    format!(r#"{{"resourceLogs":[{}]}}"#, resource_logs.collect::<Vec<_>>().join(","))
 }
 
 fn record(event: &EvaluationEvent) -> Value {

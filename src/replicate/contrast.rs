@@ -29,7 +29,7 @@ use crate::stats::{ClusteredPearson, ClusteredWithin, PairedDifference, Resampli
 /// let rows: Vec<SimulationRow> = runs.filter_map(SimulationRow::of).collect();
 /// let analysis = ReplicationAnalysis::of(&rows, &ReplicationOptions::default())?;
 /// let recovery = &analysis.contrasts[0];
-/// assert_eq!((recovery.runs, recovery.better()), (40, Better::Neither));
+/// assert_eq!((recovery.runs, Better::of(&recovery.clustered[0])), (40, Better::Neither));
 /// # Ok::<(), wrongturn::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -126,12 +126,6 @@ impl Contrast {
             within: within.transpose()?,
         })
     }
-
-    /// Returns the better measure by the interval over the chosen clusters.
-    #[must_use]
-    pub fn better(&self) -> Better {
-        self.clustered.first().map_or(Better::Unknown, Better::of)
-    }
 }
 
 /// Returns the kinds of clusters that divide the runs differently, with the cluster number of each run. If
@@ -209,7 +203,7 @@ mod tests {
             interval.low > 0.0 && interval.low < recovery && recovery < interval.high + 1e-9,
             "{interval:?}"
         );
-        assert_eq!(found.better(), Better::First);
+        assert_eq!(Better::of(&found.clustered[0]), Better::First);
         // One pair of model and domain is one cluster.
         assert_eq!(Better::of(&found.clustered[1]), Better::Unknown);
     }
@@ -246,7 +240,7 @@ mod tests {
         }
         let turned = contrast(&rows, Relation::RecoveryWithErrors);
         assert!((turned.difference.unwrap() - (found.r.r().unwrap() + 1.0)).abs() < 1e-12);
-        assert_eq!(turned.better(), Better::First);
+        assert_eq!(Better::of(&turned.clustered[0]), Better::First);
         // A run without errors is left out of both measures.
         rows[0].errors = 0;
         assert_eq!(contrast(&rows, Relation::RecoveryWithErrors).runs, 95);
@@ -286,6 +280,6 @@ mod tests {
             row.errors = 2;
         }
         let found = contrast(&rows, Relation::Recovery);
-        assert_eq!((found.difference, found.better()), (None, Better::Unknown));
+        assert_eq!((found.difference, Better::of(&found.clustered[0])), (None, Better::Unknown));
     }
 }

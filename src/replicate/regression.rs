@@ -1,6 +1,6 @@
 //! Regresses the reward on recovery, errors and calls together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -89,9 +89,7 @@ struct Columns<'r> {
 impl Columns<'_> {
     fn linear(&self) -> RewardModel {
         let all = vec![true; self.rows.len()];
-        let fit =
-            |rows: &[Vec<f64>], rewards: &[f64], cluster: &[usize]| linear_regression(rows, rewards, cluster);
-        self.model(&all, false, fit)
+        self.model(&all, false, linear_regression)
     }
 
     fn logistic(&self) -> RewardModel {
@@ -116,24 +114,21 @@ impl Columns<'_> {
         has_odds: bool,
         fit: impl Fn(&[Vec<f64>], &[f64], &[usize]) -> Result<Regression, StatsError>,
     ) -> RewardModel {
-        let mut groups: BTreeMap<usize, usize> = BTreeMap::new();
-        for (group, _) in self.group.iter().zip(kept).filter(|(_, kept)| **kept) {
-            let next = groups.len();
-            groups.entry(*group).or_insert(next);
-        }
+        let groups = self.group.iter().zip(kept).filter(|(_, kept)| **kept).map(|(group, _)| group);
+        let groups: BTreeSet<&usize> = groups.collect();
         let (mut rows, mut rewards, mut clusters) = (Vec::new(), Vec::new(), Vec::new());
         let runs = self.rows.iter().zip(&self.cluster).zip(&self.group).zip(kept);
         for (((run, cluster), group), _) in runs.filter(|(_, kept)| **kept) {
             let measures: Option<Vec<(f64, f64)>> =
                 MEASURES.iter().map(|measure| measure.pair(run)).collect();
             let Some(measures) = measures else { continue };
-            let own = groups.get(group);
-            let indicators = (0..groups.len()).map(|group| f64::from(u8::from(own == Some(&group))));
+            let indicators = groups.iter().map(|one| f64::from(u8::from(*one == group)));
             rows.push(measures.iter().map(|(measure, _)| *measure).chain(indicators).collect());
             rewards.extend(measures.first().map(|(_, reward)| *reward));
             clusters.push(*cluster);
         }
         let found = fit(&rows, &rewards, &clusters);
+        let undefined = found.as_ref().err().map(ToString::to_string);
         let effect = |(measure, effect): (&Relation, &Effect)| MeasureEffect {
             measure: *measure,
             effect: *effect,
@@ -142,12 +137,9 @@ impl Columns<'_> {
                 (effect.estimate.exp(), Interval { low: low.exp(), high: high.exp() })
             }),
         };
-        let (mut numbers, undefined) = (clusters, found.as_ref().err().map(ToString::to_string));
-        numbers.sort_unstable();
-        numbers.dedup();
         RewardModel {
             runs: rows.len() as u64,
-            clusters: numbers.len() as u64,
+            clusters: clusters.iter().collect::<BTreeSet<_>>().len() as u64,
             groups: groups.len() as u64,
             left_out: (self.rows.len() - rows.len()) as u64,
             effects: found

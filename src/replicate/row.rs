@@ -124,25 +124,16 @@ impl SimulationRow {
     /// Compares in scan order: by path, then by position. Rows of standard input from several processes may
     /// have equal positions; their other values break such ties.
     pub(super) fn order(&self, other: &Self) -> Ordering {
-        let (one, two) = (self, other);
-        if one.file == two.file {
-            one.position.cmp(&two.position)
-        } else {
-            Path::new(&one.file).cmp(Path::new(&two.file))
+        fn key(row: &SimulationRow) -> impl Ord {
+            let counts = (row.tool_calls, row.errors, row.recovered, row.detected);
+            let default_rule = row.default_rule.map(|rule| (rule.recovered, rule.goals, rule.reached));
+            (
+                (Path::new(&row.file), row.position, &row.id),
+                (&row.model, &row.domain, &row.task, row.trial, &row.agent),
+                (row.reward.map(f64::to_bits), counts, default_rule, row.digest, &row.termination),
+            )
         }
-        .then_with(|| one.id.cmp(&two.id))
-        .then_with(|| (&one.model, &one.domain, &one.task).cmp(&(&two.model, &two.domain, &two.task)))
-        .then_with(|| (one.trial, &one.agent).cmp(&(two.trial, &two.agent)))
-        .then_with(|| one.reward.map(f64::to_bits).cmp(&two.reward.map(f64::to_bits)))
-        .then_with(|| {
-            let counts = |row: &Self| (row.tool_calls, row.errors, row.recovered, row.detected);
-            counts(one).cmp(&counts(two))
-        })
-        .then_with(|| {
-            let counts = |row: &Self| row.default_rule.map(|rule| (rule.recovered, rule.goals, rule.reached));
-            counts(one).cmp(&counts(two))
-        })
-        .then_with(|| (one.digest, &one.termination).cmp(&(two.digest, &two.termination)))
+        key(self).cmp(&key(other))
     }
 
     pub(super) fn ended_by_infrastructure(&self) -> bool {

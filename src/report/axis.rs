@@ -65,16 +65,8 @@ fn step(from: f64, to: f64) -> f64 {
     }
     let power = 10_f64.powf(rough.log10().floor());
     let lead = rough / power;
-    power
-        * if lead < 1.5 {
-            1.0
-        } else if lead < 3.5 {
-            2.0
-        } else if lead < 7.5 {
-            5.0
-        } else {
-            10.0
-        }
+    let steps = [(1.5, 1.0), (3.5, 2.0), (7.5, 5.0)];
+    power * steps.into_iter().find(|(below, _)| lead < *below).map_or(10.0, |(_, step)| step)
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@
 
 use serde::Serialize;
 
-use super::float;
 use super::interval::Interval;
 use super::quantile::without_tails;
+use super::ratio;
 use super::rng::Rng;
 
 /// A yes/no answer with its true label.
@@ -60,13 +60,13 @@ impl Confusion {
     /// Returns the share of yes answers that are right, or `None` without yes answers.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
-        ratio(float(self.tp), float(self.tp) + float(self.fp))
+        ratio(self.tp, self.tp.saturating_add(self.fp))
     }
 
     /// Returns the share of yes labels that were answered yes, or `None` without yes labels.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
-        ratio(float(self.tp), float(self.tp) + float(self.fn_))
+        ratio(self.tp, self.positives())
     }
 
     /// Returns F1, the harmonic mean of precision and recall. It is 0 if just one of them is undefined, and
@@ -74,7 +74,7 @@ impl Confusion {
     #[must_use]
     pub fn f1(&self) -> Option<f64> {
         let (labelled, predicted) = (self.positives(), self.tp.saturating_add(self.fp));
-        ratio(2.0 * float(self.tp), float(labelled) + float(predicted))
+        ratio(self.tp.saturating_mul(2), labelled.saturating_add(predicted))
     }
 
     /// Returns the confusion matrix of always answering yes on the same labels.
@@ -138,10 +138,6 @@ pub fn f1_bootstrap(outcomes: &[Outcome], resamples: usize, seed: u64) -> Bootst
     let values: Vec<f64> = (0..resamples).filter_map(|_| resample().f1()).collect();
     let undefined = resamples - values.len();
     BootstrapInterval { interval: without_tails(values, 0.025), resamples, undefined }
-}
-
-fn ratio(part: f64, whole: f64) -> Option<f64> {
-    (whole > 0.0).then(|| part / whole)
 }
 
 #[cfg(test)]

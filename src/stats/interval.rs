@@ -110,10 +110,4 @@ mod tests {
             assert_eq!(error.to_string(), "confidence must lie strictly between 0 and 1");
         }
     }
-
-    #[test]
-    fn serializes_as_a_pair() {
-        let interval = Interval { low: 0.25, high: 0.5 };
-        assert_eq!(serde_json::to_string(&interval).unwrap(), "[0.25,0.5]");
-    }
 }

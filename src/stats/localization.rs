@@ -13,7 +13,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::float;
+use super::mean;
 
 /// Returns the Jaccard index of two ranges, or 0 if both are empty. A range whose start exceeds its end is
 /// empty.
@@ -46,7 +46,8 @@ pub fn localization_similarity<N: Copy + Ord + Into<i128>>(
     predicted: &[RangeInclusive<N>],
     labelled: &[RangeInclusive<N>],
 ) -> Option<f64> {
-    mean_best(predicted, labelled)
+    let best = |range| labelled.iter().map(|other| jaccard(range, other)).fold(0.0, f64::max);
+    mean(predicted.iter().map(best))
 }
 
 /// Returns the mean over `labelled` of the best Jaccard index with a predicted range.
@@ -58,17 +59,8 @@ pub fn localization_recall<N: Copy + Ord + Into<i128>>(
     predicted: &[RangeInclusive<N>],
     labelled: &[RangeInclusive<N>],
 ) -> Option<f64> {
-    mean_best(labelled, predicted)
-}
-
-/// Returns the mean over `of` of the best Jaccard index with a range of `against`.
-fn mean_best<N: Copy + Ord + Into<i128>>(
-    of: &[RangeInclusive<N>],
-    against: &[RangeInclusive<N>],
-) -> Option<f64> {
-    let best = |range| against.iter().map(|other| jaccard(range, other)).fold(0.0, f64::max);
-    let sum: f64 = of.iter().map(best).sum();
-    (!of.is_empty()).then(|| sum / float(of.len() as u64))
+    // The same mean, with the sides swapped.
+    localization_similarity(labelled, predicted)
 }
 
 /// Returns how many numbers lie from `first` to `last`, both included.

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::columns::{check_finite, check_lengths, pairs};
+use super::columns::{check_finite, check_lengths, deviations, pairs, scaled};
 use super::rng::Rng;
 use super::{Resampling, StatsError, float};
 
@@ -82,11 +82,10 @@ pub fn permutation_test(
 /// Returns the strata in which both columns vary.
 fn strata(x: &[f64], y: &[f64], stratum: &[usize]) -> Vec<Stratum> {
     let mut strata: BTreeMap<usize, Stratum> = BTreeMap::new();
-    let (x_unit, y_unit) = (largest(x), largest(y));
-    for ((x, y), number) in x.iter().zip(y).zip(stratum) {
+    for ((x, y), number) in scaled(x).into_iter().zip(scaled(y)).zip(stratum) {
         let stratum = strata.entry(*number).or_default();
-        stratum.x.push(x / x_unit);
-        stratum.y.push(y / y_unit);
+        stratum.x.push(x);
+        stratum.y.push(y);
     }
     strata.into_values().filter_map(Stratum::centred).collect()
 }
@@ -129,12 +128,6 @@ fn drawn(strata: &[Stratum], bar: f64, resamples: usize, seed: u64) -> Permutati
     PermutationTest { p: float(hits + 1) / float(arrangements + 1), arrangements, exact: false }
 }
 
-/// Returns the largest magnitude, or 1 if all values are 0.
-fn largest(values: &[f64]) -> f64 {
-    let largest = values.iter().fold(0.0, |most: f64, value| most.max(value.abs()));
-    if largest > 0.0 { largest } else { 1.0 }
-}
-
 /// The pairs of one stratum.
 #[derive(Debug, Default)]
 struct Stratum {
@@ -146,18 +139,11 @@ impl Stratum {
     /// Returns the stratum with both columns centred on their means, or `None` if a column does not vary.
     fn centred(mut self) -> Option<Self> {
         for column in [&mut self.x, &mut self.y] {
-            let first = column.first().copied()?;
-            // The difference makes 0 and -0 equal.
-            if column.iter().all(|value| (value - first).abs() <= 0.0) {
-                return None;
-            }
-            let mean = column.iter().sum::<f64>() / float(column.len() as u64);
-            for value in column {
-                // Adding 0 turns -0 into 0, which keeps ties equal.
-                *value = *value - mean + 0.0;
-            }
+            // Adding 0 turns -0 into 0, which keeps ties equal.
+            *column = deviations(column).into_iter().map(|value| value + 0.0).collect();
         }
-        Some(self)
+        let varies = |column: &[f64]| column.iter().any(|value| value.abs() > 0.0);
+        (varies(&self.x) && varies(&self.y)).then_some(self)
     }
 
     fn comoment(&self, y: &[f64]) -> f64 {

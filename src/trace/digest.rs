@@ -268,11 +268,6 @@ impl Digest {
         Self::tagged(OBJECT, b"")
     }
 
-    /// Returns a digest of a number, which is not that of the same number in JSON.
-    pub(crate) fn of_number(number: u32) -> Self {
-        Self::tagged(NUMBER, &number.to_le_bytes())
-    }
-
     /// Combines two digests, in order.
     #[must_use]
     pub(crate) fn and(self, other: Self) -> Self {

@@ -62,7 +62,7 @@ fn less_than_two_events_have_no_transition() {
 fn fingerprints_merge_and_compare() {
     let talk = r#"[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}]"#;
     let act =
-        r#"[{"role": "assistant", "tool_calls": [{"id": "1", "name": "x"}, {"id": "2", "name": "y"}]}]"#;
+        r#"[{"role": "assistant", "tool_calls": [{"id": "1", "name": "x\""}, {"id": "2", "name": "y"}]}]"#;
     let (talk, act) = (fingerprint(talk).0, fingerprint(act).0);
     assert!(talk.distance(&talk).unwrap().abs() < 1e-12);
     assert!((talk.distance(&act).unwrap() - 1.0).abs() < 1e-12, "nothing in common");
@@ -72,7 +72,7 @@ fn fingerprints_merge_and_compare() {
     both.merge(&talk);
     assert_eq!(
         serde_json::to_value(&both).unwrap(),
-        json!({"agent": {"user": 2}, "user": {"agent": 2}, "tool:x": {"tool:y": 1}})
+        json!({"agent": {"user": 2}, "user": {"agent": 2}, "tool:x\"": {"tool:y": 1}})
     );
     let mut other_way = act.clone();
     other_way.merge(&talk);
@@ -90,7 +90,7 @@ fn fingerprints_merge_and_compare() {
     }
     let dot = both.to_dot();
     assert!(dot.starts_with("digraph"), "{dot}");
-    for edge in ["\"agent\" -> \"user\" [label=2]", "\"tool:x\" -> \"tool:y\" [label=1]"] {
+    for edge in ["\"agent\" -> \"user\" [label=2]", "\"tool:x\\\"\" -> \"tool:y\" [label=1]"] {
         assert!(dot.contains(edge), "{dot}");
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::super::Definition;
-use super::super::read::{Record, StepRange, ordered};
+use super::super::read::{StepRange, ordered, record};
 use crate::names::named;
 
 /// Maximum distance between the first steps of two failures in one subtask for proximity 1, in the public code.
@@ -39,11 +39,7 @@ pub struct ProximityPair {
     pub test: PlacedFailure,
 }
 
-impl Record for ProximityPair {
-    fn key(&self) -> String {
-        format!("pair `{}`", self.id)
-    }
-}
+record!(ProximityPair, "pair", id);
 
 named! {
     /// The reason why two failures have no proximity.

@@ -4,7 +4,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
-use super::super::read::{Record, null_as_default};
+use super::super::read::{null_as_default, record};
 use super::{ModeFinding, ModeVerdict};
 use crate::detect::{CallRules, Expectation, ExpectedCalls, Missed, Written};
 use crate::trace::{Digest, Status};
@@ -26,11 +26,7 @@ pub struct CallRun {
     pub expected: Vec<ExpectedCall>,
 }
 
-impl Record for CallRun {
-    fn key(&self) -> String {
-        format!("run `{}`", self.id)
-    }
-}
+record!(CallRun, "run", id);
 
 /// A tool call with its answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

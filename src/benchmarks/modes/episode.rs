@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::super::read::{Record, null_as_default};
+use super::super::read::{null_as_default, record};
 use super::ModeRules;
 use super::rooms;
 
@@ -51,11 +51,7 @@ pub struct ModeMilestone {
     pub observation_after: Option<String>,
 }
 
-impl Record for ModeEpisode {
-    fn key(&self) -> String {
-        format!("episode `{}`", self.id)
-    }
-}
+record!(ModeEpisode, "episode", id);
 
 impl ModeEpisode {
     /// Checks that the episode has what these rules need: for [`ModeRules::Code`], at least one step, and an

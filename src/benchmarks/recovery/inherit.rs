@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::super::CheckedCall;
-use super::super::read::{Record, null_as_default};
+use super::super::read::{null_as_default, record};
 use super::super::text::norm;
 use crate::names::named;
 use crate::stats::ratio;
@@ -25,11 +25,7 @@ pub struct InheritancePair {
     pub recovery: Vec<CheckedCall>,
 }
 
-impl Record for InheritancePair {
-    fn key(&self) -> String {
-        format!("pair `{}`", self.id)
-    }
-}
+record!(InheritancePair, "pair", id);
 
 /// The key by which actions are compared: the normalized name, and a digest of the arguments.
 type Key = (String, Digest);

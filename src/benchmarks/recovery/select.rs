@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::read::Record;
+use super::super::read::record;
 use super::results::Trial;
 use crate::names::named;
 
@@ -42,11 +42,7 @@ impl Candidate {
     }
 }
 
-impl Record for Candidate {
-    fn key(&self) -> String {
-        format!("trial `{}`", self.trial)
-    }
-}
+record!(Candidate, "trial", trial);
 
 named! {
     /// The rule by which trials are selected.

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::Definition;
-use super::read::{Lines, Record, StepRange, null_as_default, ordered};
+use super::read::{Lines, Record, StepRange, null_as_default, ordered, record};
 use crate::names::named;
 use crate::stats::{float, grouped};
 
@@ -58,11 +58,7 @@ impl GoldEpisode {
     }
 }
 
-impl Record for GoldEpisode {
-    fn key(&self) -> String {
-        format!("episode `{}`", self.id)
-    }
-}
+record!(GoldEpisode, "episode", id);
 
 /// An annotated failure, with its mode and steps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

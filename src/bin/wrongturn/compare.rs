@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "MODEL")]
     second_model: Option<String>,
     /// Whose actions count (agent, user, all)
-    #[arg(long, default_value = "agent")]
+    #[arg(long, default_value = "agent", hide_short_help = true)]
     actors: Actors,
     /// Print all tables
     #[arg(long)]

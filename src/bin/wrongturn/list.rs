@@ -30,10 +30,10 @@ pub(crate) struct Detectors {
     #[arg(long)]
     json: bool,
     /// Defaults that the configurations start from (default, bench-trace)
-    #[arg(long, default_value = "default")]
+    #[arg(long, default_value = "default", hide_short_help = true)]
     preset: Preset,
     /// Actors whose actions count (agent, user, all)
-    #[arg(long, default_value = "agent")]
+    #[arg(long, default_value = "agent", hide_short_help = true)]
     actors: Actors,
 }
 

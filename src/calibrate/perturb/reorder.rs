@@ -6,13 +6,10 @@ use crate::stats::Rng;
 
 /// Returns the same JSON with its keys in another order; text that is not JSON stays as it is.
 pub(super) fn reordered(json: &str, rng: &mut Rng) -> String {
-    let Ok(value) = serde_json::from_str::<Value>(json) else { return json.to_owned() };
-    let mut text = String::new();
-    write_reordered(&value, rng, &mut text);
-    text
+    serde_json::from_str(json).map_or_else(|_| json.to_owned(), |value| text(&value, rng))
 }
 
-fn write_reordered(value: &Value, rng: &mut Rng, out: &mut String) {
+fn text(value: &Value, rng: &mut Rng) -> String {
     match value {
         Value::Object(entries) => {
             let mut entries: Vec<_> = entries.iter().collect();
@@ -23,27 +20,15 @@ fn write_reordered(value: &Value, rng: &mut Rng, out: &mut String) {
                 // Keys are usually sorted already, so the smallest must not stay first.
                 entries.rotate_left(1);
             }
-            out.push('{');
-            for (i, (key, entry)) in entries.into_iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                out.push_str(&Value::String(key.clone()).to_string());
-                out.push(':');
-                write_reordered(entry, rng, out);
-            }
-            out.push('}');
+            let member = |(key, entry): (&String, &Value)| {
+                format!("{}:{}", Value::from(key.as_str()), text(entry, rng))
+            };
+            format!("{{{}}}", entries.into_iter().map(member).collect::<Vec<_>>().join(","))
         }
         Value::Array(items) => {
-            out.push('[');
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    out.push(',');
-                }
-                write_reordered(item, rng, out);
-            }
-            out.push(']');
+            let items: Vec<String> = items.iter().map(|item| text(item, rng)).collect();
+            format!("[{}]", items.join(","))
         }
-        other => out.push_str(&other.to_string()),
+        other => other.to_string(),
     }
 }

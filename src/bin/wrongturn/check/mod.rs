@@ -52,24 +52,24 @@ pub(crate) struct Arguments {
     #[arg(help_heading = "Detectors", long, alias = "detector", value_delimiter = ',', value_name = "ID", value_parser = detector)]
     detectors: Vec<String>,
     /// Whose actions count (agent, user, all)
-    #[arg(help_heading = "Detectors", long, default_value = "agent")]
+    #[arg(help_heading = "Detectors", long, default_value = "agent", hide_short_help = true)]
     actors: Actors,
     /// Which defaults the detectors start from (default, bench-trace)
-    #[arg(help_heading = "Detectors", long, default_value = "default")]
+    #[arg(help_heading = "Detectors", long, default_value = "default", hide_short_help = true)]
     preset: Preset,
     /// Settings; default: the nearest wrongturn.toml. A .json file holds configurations by detector
     #[arg(help_heading = "Detectors", long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Do not look for wrongturn.toml
-    #[arg(help_heading = "Detectors", long, conflicts_with = "config")]
+    #[arg(help_heading = "Detectors", long, conflicts_with = "config", hide_short_help = true)]
     no_config: bool,
     #[command(flatten)]
     surety: Surety,
     /// Add fingerprints of how each model acts, as in `wrongturn fingerprint`, to the figures (.json) and partial states
-    #[arg(help_heading = "Output", long)]
+    #[arg(help_heading = "Output", long, hide_short_help = true)]
     fingerprints: bool,
     /// Stream files larger than this many MiB instead of loading them
-    #[arg(help_heading = "Input", long, default_value_t = 4, value_name = "MIB")]
+    #[arg(help_heading = "Input", long, default_value_t = 4, value_name = "MIB", hide_short_help = true)]
     stream_above: u64,
     /// Write to this file, in the format of its extension: .jsonl, .csv (findings), runs.csv, .sarif, .xml (JUnit),
     /// .json, .md, .tex, .html, .txt, .otlp.jsonl; or FORMAT=FILE. Repeatable
@@ -93,7 +93,7 @@ pub(crate) struct Arguments {
     #[arg(help_heading = "Output", long, value_name = "WHAT", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "path")]
     group_by: Option<String>,
     /// Exit with status 0 if only some inputs could not be read
-    #[arg(help_heading = "Gate", long)]
+    #[arg(help_heading = "Gate", long, hide_short_help = true)]
     allow_unread: bool,
     #[command(flatten)]
     text: TextOptions,

@@ -22,10 +22,10 @@ pub(crate) struct Reading {
     #[arg(long)]
     pub(crate) format: Option<Format>,
     /// Whether BenchTrace's `obs` comes before or after its action; default: by the first entry of each episode
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) alignment: Option<Alignment>,
     /// Read all files as one source: spans and log records of a trace may be in several files
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     #[serde(skip)]
     pub(crate) join: bool,
 }
@@ -60,10 +60,10 @@ pub(crate) struct Metadata {
     #[arg(long, value_name = "FILE.csv|jsonl")]
     meta: Option<PathBuf>,
     /// Let the --meta table replace what the runs record
-    #[arg(long, requires = "meta")]
+    #[arg(long, requires = "meta", hide_short_help = true)]
     meta_override: bool,
     /// Rename a model (gpt-4.1-2025-04-14=gpt-4.1); can be repeated
-    #[arg(long, value_name = "MODEL=NAME", value_parser = alias)]
+    #[arg(long, value_name = "MODEL=NAME", value_parser = alias, hide_short_help = true)]
     model_alias: Vec<(String, String)>,
 }
 
@@ -153,6 +153,7 @@ pub(crate) fn detector(text: &str) -> wrongturn::Result<String> {
 pub(crate) struct Threads {
     /// Number of threads; default: one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(hide_short_help = true)]
     threads: Option<u16>,
 }
 
@@ -173,6 +174,7 @@ impl Threads {
 pub(crate) struct Resamples {
     /// Number of resamples for each bootstrap and permutation test
     #[arg(long, default_value_t = 2000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    #[arg(hide_short_help = true)]
     pub(crate) resamples: u32,
     #[command(flatten)]
     #[serde(flatten)]
@@ -189,6 +191,6 @@ impl Resamples {
 #[derive(clap::Args, Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Seed {
     /// Seed for random draws
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, default_value_t = 0, value_name = "N", hide_short_help = true)]
     pub(crate) seed: u64,
 }

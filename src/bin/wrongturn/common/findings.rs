@@ -4,10 +4,15 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::path::Path;
 
+use console::Style;
 use wrongturn::merge::{Files, FlaggedRun, ScanPart};
 use wrongturn::scan::path_text;
 
-use super::terminal::{Style, cut, name, styled, wrapped};
+use super::terminal::{cut, name, styled, wrapped};
+
+const HEADING: Style = Style::new().bold();
+const DETECTOR: Style = Style::new().yellow();
+const QUIET: Style = Style::new().dim();
 
 const FINDINGS_OF_A_RUN: usize = 4;
 
@@ -27,7 +32,7 @@ pub(crate) fn render(part: &ScanPart, runs: &[&FlaggedRun], width: usize) -> Str
             "… and {} (most steps in findings first; --output has all)\n\n",
             counted(flagged - shown, "more flagged run")
         );
-        text += &styled(&line, Style::Quiet);
+        text += &styled(&line, &QUIET);
     }
     let [whole, some, _] = part.files.read_counts();
     // If nothing was read, an error is reported instead of totals.
@@ -51,8 +56,7 @@ fn render_run(run: &FlaggedRun, alone: bool, width: usize) -> String {
     let fits = file.chars().count() + 2 + facts.chars().count() <= width;
     let separator = if fits { "  " } else { "\n  " };
     let facts = wrapped(&facts, width.saturating_sub(2), 2);
-    let mut heading =
-        format!("{}{separator}{}\n", styled(&file, Style::Heading), styled(&facts, Style::Quiet));
+    let mut heading = format!("{}{separator}{}\n", styled(&file, &HEADING), styled(&facts, &QUIET));
 
     let mut findings: Vec<_> = run.findings.iter().collect();
     findings.sort_by_key(|finding| (finding.first, Reverse(finding.last)));
@@ -73,17 +77,17 @@ fn render_run(run: &FlaggedRun, alone: bool, width: usize) -> String {
             }
         }
         let message = lines.join(&format!("\n{:indent$}", ""));
-        let detector = styled(&format!("{:widest$}", finding.detector), Style::Detector);
+        let detector = styled(&format!("{:widest$}", finding.detector), &DETECTOR);
         heading += &format!("  {:places$}  {detector}  {message}\n", place(finding.first, finding.last));
     }
     let more = findings.len().saturating_sub(FINDINGS_OF_A_RUN) as u64;
     if more > 0 {
-        heading += &styled(&format!("  … and {}\n", counted(more, "more finding")), Style::Quiet);
+        heading += &styled(&format!("  … and {}\n", counted(more, "more finding")), &QUIET);
     }
     if let Some(command) = command {
         let fits = command[1].is_empty() || command.concat().chars().count() + 2 <= width;
         let command = command.join(if fits { "" } else { " \\\n   " });
-        heading += &styled(&format!("  {command}\n"), Style::Quiet);
+        heading += &styled(&format!("  {command}\n"), &QUIET);
     }
     heading + "\n"
 }
@@ -191,15 +195,7 @@ pub(crate) fn percent(part: u64, all: u64) -> String {
 
 /// Formats a count with commas between thousands.
 fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    indicatif::HumanCount(count).to_string()
 }
 
 #[cfg(test)]

@@ -69,40 +69,14 @@ pub(crate) fn notes_with(inputs: &str, outputs: &str, status: &str, example: &st
     format!("Inputs: {inputs}\n\nOutputs: {outputs}\n\n{status}\n\nExample: {example}")
 }
 
-/// Options that only `--help` lists, to keep the output of `-h` to a screen.
-const RARE: [&str; 22] = [
-    "actors",
-    "allow_unread",
-    "alignment",
-    "csv",
-    "exact_runs",
-    "fingerprints",
-    "join",
-    "latex",
-    "markdown",
-    "meta_override",
-    "min_n",
-    "model_alias",
-    "no_config",
-    "no_report",
-    "path",
-    "preset",
-    "resamples",
-    "seed",
-    "sort",
-    "split",
-    "stream_above",
-    "threads",
-];
-
 /// Parses the command line. Returns an exit status if the program should end: 0 for `--help`, `usage` for an error.
 pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
+    // Where `--output` writes any format, only `--help` lists these, to keep the output of `-h` to a screen.
     let shorten = |command: clap::Command| {
         let writes_any = command.get_arguments().any(|argument| argument.get_id() == "output");
-        command.mut_args(|argument| {
-            let id = argument.get_id().as_str();
-            let is_rare = RARE.contains(&id) || writes_any && matches!(id, "html" | "json" | "meta");
-            argument.hide_short_help(is_rare)
+        command.mut_args(|argument| match argument.get_id().as_str() {
+            "html" | "json" | "meta" if writes_any => argument.hide_short_help(true),
+            _ => argument,
         })
     };
     let command = A::command().max_term_width(80).mut_subcommands(shorten);

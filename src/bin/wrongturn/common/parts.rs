@@ -23,13 +23,14 @@ use super::terminal::printable;
 #[command(next_help_heading = "Output")]
 pub(crate) struct PartialFile {
     /// Write a partial state, which `merge` combines with those of other parts
-    #[arg(long = "partial", value_name = "OUT.json")]
+    #[arg(long = "partial", value_name = "OUT.json", hide_short_help = true)]
     pub(crate) path: Option<PathBuf>,
     /// Name of this part; a part that is merged twice counts once. Default: the paths
-    #[arg(long, value_name = "NAME", requires = "path")]
+    #[arg(long, value_name = "NAME", requires = "path", hide_short_help = true)]
     split: Option<String>,
     /// Write only the partial state and requested rows, no report
     #[arg(long, requires = "path", conflicts_with_all = ["json", "csv", "markdown", "latex", "html"])]
+    #[arg(hide_short_help = true)]
     pub(crate) no_report: bool,
 }
 
@@ -78,6 +79,7 @@ pub(crate) struct TextOptions {
     top: u8,
     /// Order of these runs: worst, path, model, findings, steps
     #[arg(long, value_enum, default_value_t = Sort::Worst, value_name = "ORDER", hide_possible_values = true)]
+    #[arg(hide_short_help = true)]
     sort: Sort,
     /// Add tables of rates by detector and model, and of costs
     #[arg(long)]

@@ -40,7 +40,7 @@ pub(crate) enum Duplicates {
 #[derive(clap::Args, Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Options {
     /// Whose actions count (agent, user, all)
-    #[arg(long, default_value = "all")]
+    #[arg(long, default_value = "all", hide_short_help = true)]
     pub(crate) actors: Actors,
     /// Recovery rate below which a run is flagged, in (0, 1]
     #[arg(long, default_value_t = 0.5, value_name = "RATE")]
@@ -53,7 +53,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "task", value_name = "WHAT")]
     cluster: ClusterBy,
     /// Minimum number of runs with errors for a model-domain pair to be ranked among the signals
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 20, value_name = "N", hide_short_help = true)]
     min_n: u64,
     /// Read any format, and add tables grouped by these (agent, model, domain, task); count recovery separately for
     /// each program run in a shell
@@ -75,7 +75,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pass_k: bool,
     /// Maximum number of runs kept individually; above it, only sums by model, domain and task are kept
-    #[arg(long, default_value_t = 200_000, value_name = "N")]
+    #[arg(long, default_value_t = 200_000, value_name = "N", hide_short_help = true)]
     pub(crate) exact_runs: u64,
 }
 

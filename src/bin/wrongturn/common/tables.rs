@@ -18,13 +18,13 @@ pub(crate) struct TableFiles {
     #[arg(long, alias = "summary", value_name = "OUT.json")]
     pub(crate) json: Option<PathBuf>,
     /// Write each table as CSV into this directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub(crate) csv: Option<PathBuf>,
     /// Write the tables as Markdown to this file
-    #[arg(long, value_name = "OUT.md")]
+    #[arg(long, value_name = "OUT.md", hide_short_help = true)]
     pub(crate) markdown: Option<PathBuf>,
     /// Write the tables as LaTeX (booktabs) to this file
-    #[arg(long, value_name = "OUT.tex")]
+    #[arg(long, value_name = "OUT.tex", hide_short_help = true)]
     pub(crate) latex: Option<PathBuf>,
     /// Write tables and charts to one HTML file
     #[arg(long, value_name = "OUT.html")]

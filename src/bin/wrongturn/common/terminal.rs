@@ -127,26 +127,10 @@ pub(crate) fn width() -> usize {
     console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns))
 }
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Style {
-    Heading,
-    Detector,
-    Quiet,
-}
-
 /// Escapes text and, if standard output is a terminal with colours (`TERM`) and neither `NO_COLOR` nor `CLICOLOR=0`
 /// forbids them, adds colour.
-pub(crate) fn styled(text: &str, style: Style) -> String {
-    let text = printable(text);
-    if !console::colors_enabled() {
-        return text;
-    }
-    let codes = match style {
-        Style::Heading => "1",
-        Style::Detector => "33",
-        Style::Quiet => "2",
-    };
-    format!("\u{1b}[{codes}m{text}\u{1b}[0m")
+pub(crate) fn styled(text: &str, style: &console::Style) -> String {
+    style.apply_to(printable(text)).to_string()
 }
 
 #[cfg(test)]

@@ -95,21 +95,11 @@ pub(crate) fn labelled(path: &Path) -> Result<Vec<Labelled>, Failure> {
     if wrong.is_empty() { Ok(found) } else { Err(joined(&wrong).into()) }
 }
 
-const ROW: &[&str] =
-    &["n", "detector", "file", "run", "digest", "label", "where", "difficulty", "description", "trace"];
+/// The cells of a row.
+const ROW: &str = "n detector file run digest label where difficulty description trace";
 
-const ENTRY: &[&str] = &[
-    "id",
-    "detector",
-    "difficulty",
-    "label",
-    "where",
-    "description",
-    "source",
-    "tags",
-    "reference",
-    "trace",
-];
+/// The fields of an entry.
+const ENTRY: &str = "id detector difficulty label where description source tags reference trace";
 
 type Cells = Map<String, Value>;
 
@@ -124,9 +114,9 @@ fn of_line(line: &str) -> Result<Option<Labelled>, String> {
     of_cells(&key, &cells, known).map_err(|error| format!("{key}: {error}"))
 }
 
-fn of_cells(key: &str, cells: &Cells, known: &[&str]) -> Result<Option<Labelled>, String> {
-    if let Some(name) = cells.keys().find(|name| !known.contains(&name.as_str())) {
-        return Err(format!("unknown cell `{name}`: expected {}", known.join(", ")));
+fn of_cells(key: &str, cells: &Cells, known: &str) -> Result<Option<Labelled>, String> {
+    if let Some(name) = cells.keys().find(|name| !known.split(' ').any(|known| known == *name)) {
+        return Err(format!("unknown cell `{name}`: expected {}", known.replace(' ', ", ")));
     }
     let Some(label) = optional(cells, "label", "true, false or null", Value::as_bool)? else {
         return Ok(None);

@@ -59,19 +59,8 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
 pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(trace)?;
     if let Some(fields) = json.as_object_mut() {
-        for told in [
-            "id",
-            "parent",
-            "task",
-            "trial",
-            "model",
-            "source",
-            "labels",
-            "reward",
-            "failures",
-            "termination",
-        ] {
-            fields.remove(told);
+        for field in "id parent task trial model source labels reward failures termination".split(' ') {
+            fields.remove(field);
         }
     }
     Ok(json)
