@@ -6,9 +6,7 @@ use std::fmt;
 use serde_json::Map;
 
 use super::explain::explain;
-use super::explanation::{Explanation, NearMiss};
-use super::finding::{FailureMode, Finding, Verdict};
-use super::finding_cost::Meter;
+use super::{Explanation, FailureMode, Finding, Meter, NearMiss, Verdict};
 use crate::trace::{RouteStatus, Step, Trace};
 
 /// A detector: a validated configuration from which folds start.

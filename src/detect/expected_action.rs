@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
-use super::detector::Fold;
 use super::expected_calls::{Expectation, ExpectedCalls, Missed, tool_of};
-use super::explanation::{Comparator, Condition, NearMiss};
-use super::finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
-use super::measures::Measure;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
+use super::{
+    Comparator, Condition, Evidence, FailureClass, FailureMode, Finding, Fold, Grid, Judgement, Measure,
+    NearMiss, Rule, Verdict,
+};
 use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, Content, Members, ReferenceAction, RouteStatus, Status, Step, Target};

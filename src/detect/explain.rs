@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value};
 
-use super::detector::Fold;
-use super::explanation::{Counterfactual, Explanation};
-use super::finding::{Finding, Verdict};
+use super::{Counterfactual, Explanation, Finding, Fold, Verdict};
 use crate::trace::{Actors, Digest, DigestMap, Status, Step, Trace};
 
 /// Maximum number of times that the rule runs over the trace, not counting the run that is explained.

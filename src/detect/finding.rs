@@ -9,9 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::Evidence;
-use super::finding_cost::Cost;
-use super::measures::{Measure, Measures};
+use super::{Cost, Evidence, Measure, Measures};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
 use crate::trace::SpanId;

@@ -2,15 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
-use super::detector::Fold;
-use super::explanation::{Comparator, Condition, NearMiss};
-use super::finding::{Confidence, FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Verdict};
-use super::measures::Measure;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
 pub use super::shared::call_form::MalformedReason;
 use super::shared::call_form::{CallRules, HEAD, REJECTIONS, Written, broken_call};
 use super::shared::no_call::{Attempt, NoCall};
+use super::{
+    Comparator, Condition, Confidence, Evidence, FINDING_BYTES, FailureClass, FailureMode, Finding, Fold,
+    Grid, Judgement, Measure, NearMiss, Rule, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::trace::{Action, Actor, Actors, Arguments, Event, RouteStatus, Status, Step};
 

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::detector::Detector;
-use super::rule::{DetectorInfo, Preset};
 use super::shared::quoted;
-use super::{ALL, unknown_detector};
+use super::{ALL, Detector, DetectorInfo, Preset, unknown_detector};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::Actors;
 

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
-use super::detector::Fold;
-use super::explanation::NearMiss;
-use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
-use super::measures::Measure;
 use super::route_pairs::Pairs;
 use super::route_progress::Tracker;
-use super::rule::{Grid, Rule, positive, rule};
-use super::wasted_actions::{Waste, WastedActions, WastedActionsConfig};
+use super::rule::{positive, rule};
+use super::wasted_actions::Waste;
+use super::{
+    Confidence, Evidence, FailureClass, Finding, Fold, Grid, Judgement, Measure, NearMiss, Rule, Verdict,
+    WastedActions, WastedActionsConfig,
+};
 use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, RouteStatus, Step};

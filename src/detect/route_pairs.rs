@@ -3,15 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Evidence;
-use super::explanation::{Comparator, Condition, NearMiss};
-use super::finding::{FINDING_BYTES, Finding};
-use super::measures::Measure;
-use super::route_inefficiency::{
-    PairEvidence, RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence,
-};
 use super::route_progress::{Pair, Reach, Tracker};
-use super::rule::Rule;
+use super::{
+    Comparator, Condition, Evidence, FINDING_BYTES, Finding, Measure, NearMiss, PairEvidence,
+    RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence, Rule,
+};
 
 /// The limits on the steps between two milestones.
 #[derive(Debug, Clone, Copy)]

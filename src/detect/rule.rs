@@ -8,10 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::detector::{Detector, Fold};
 use super::explain::explain;
-use super::explanation::{Counterfactual, Explanation};
-use super::finding::{FailureClass, FailureMode};
+use super::{Counterfactual, Detector, Explanation, FailureClass, FailureMode, Fold};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
 use crate::objects::in_order;

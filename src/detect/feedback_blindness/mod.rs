@@ -8,12 +8,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
-use super::detector::Fold;
-use super::finding::{FailureClass, Finding};
 use super::published::RefusedBefore;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
 use super::shared::{PassedOver, Phrases, PollingCall, TransientRules};
+use super::{Evidence, FailureClass, Finding, Fold, Grid, Rule};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actors, RouteStatus};

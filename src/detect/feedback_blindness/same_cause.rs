@@ -6,14 +6,11 @@ use std::sync::Arc;
 use super::barred::{Barred, PROGRAMS};
 use super::refusal::Refusal;
 use super::{FeedbackBlindness, FeedbackBlindnessConfig, finding, quote};
-use crate::detect::detector::Fold;
-use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
-use crate::detect::incomparable;
-use crate::detect::measures::Measure;
 use crate::detect::shared::{
     Attempt, Attempts, Baseline, Call, Check, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker,
     Report, Shown, UserSays, after_colon, no_call, shell,
 };
+use crate::detect::{Confidence, FINDING_BYTES, Finding, Fold, Measure, Verdict, incomparable};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
 /// The default rule: a failed call is blind if an earlier one met the same cause and nothing relevant changed

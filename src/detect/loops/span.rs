@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use super::{Loop, LoopEvidence, LoopKind};
-use crate::detect::Evidence;
-use crate::detect::finding::{Confidence, Finding};
-use crate::detect::rule::Rule;
 use crate::detect::shared::{
     Attempt, Does, Facts, Said, Shown, after_colon, excerpt, is_blank, lines, no_call, without_colours,
 };
+use crate::detect::{Confidence, Evidence, Finding, Rule};
 use crate::trace::Action;
 
 /// A loop, or a series of repeats that is not yet one.

@@ -2,13 +2,11 @@
 
 use std::cmp::Reverse;
 
-use crate::detect::detector::Fold;
-use crate::detect::finding::{Finding, Judgement, Verdict};
-use crate::detect::loops::{Loop, LoopConfig, LoopEvidence, LoopKind};
-use crate::detect::measures::Measure;
-use crate::detect::rule::Rule;
 use crate::detect::shared::{ProgressTracker, quoted};
-use crate::detect::{Evidence, incomparable};
+use crate::detect::{
+    Evidence, Finding, Fold, Judgement, Loop, LoopConfig, LoopEvidence, LoopKind, Measure, Rule, Verdict,
+    incomparable,
+};
 use crate::trace::{Actors, Digest, DigestMap, Digests, Step};
 
 /// Counts how often each key occurs in a segment without progress. The finding covers the whole segment.

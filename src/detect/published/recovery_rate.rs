@@ -1,14 +1,11 @@
 //! The measure of recovery that Pisama publishes: the share of tool errors that are followed by a success of the same
 //! tool.
 
-use crate::detect::Evidence;
-use crate::detect::detector::Fold;
-use crate::detect::finding::{Finding, Judgement, Verdict};
-use crate::detect::measures::Measure;
-use crate::detect::rule::Rule;
 use crate::detect::shared::program_in;
-use crate::detect::tool_error_recovery::{
-    ToolError, ToolErrorRecovery, ToolErrorRecoveryEvidence, recovery_rate,
+use crate::detect::tool_error_recovery::recovery_rate;
+use crate::detect::{
+    Evidence, Finding, Fold, Judgement, Measure, Rule, ToolError, ToolErrorRecovery,
+    ToolErrorRecoveryEvidence, Verdict,
 };
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 

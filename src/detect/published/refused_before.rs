@@ -1,11 +1,9 @@
 //! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that earlier failed or got an
 //! answer with a negative phrase.
 
-use crate::detect::detector::Fold;
-use crate::detect::feedback_blindness::{FeedbackBlindnessConfig, finding, quote};
-use crate::detect::finding::{FINDING_BYTES, Finding, Judgement, Verdict};
-use crate::detect::measures::Measure;
+use crate::detect::feedback_blindness::{finding, quote};
 use crate::detect::shared::{Phrases, quoted};
+use crate::detect::{FINDING_BYTES, FeedbackBlindnessConfig, Finding, Fold, Judgement, Measure, Verdict};
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::call::is_path;
-use super::lexicon::{Meaning, words};
 use super::phrase_search::Hints;
-use super::quote::{excerpt, short_path};
-use super::tool::Tool;
+use super::quote::short_path;
+use super::{Meaning, Tool, excerpt, words};
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest, Members};
 

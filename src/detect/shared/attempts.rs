@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
-use super::does::Does;
 use super::failure_phrases::{KILLED, NO_SESSION};
 use super::phrase_search::Hints;
-use super::{Call, Facts, Failure, Part, PassedOver, Shown, facts, said, words};
+use super::{Call, Does, Facts, Failure, Part, PassedOver, Shown, facts, said, words};
 use crate::trace::{
     Action, Actor, Actors, Arguments, Digest, DigestMap, DigestSet, Event, Status, Step, UnknownReason,
     first_chars,

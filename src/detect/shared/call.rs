@@ -4,12 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::arguments::Given;
-use super::check::Check;
-use super::does::{Does, patched_file, program_of, written_file};
-use super::lexicon::{Meaning, words};
+use super::does::{patched_file, program_of, written_file};
 use super::quote::shown;
 use super::shell::{self, Command, last_part};
-use super::tool::Tool;
+use super::{Check, Does, Meaning, Tool, words};
 use crate::trace::{Action, Arguments, Digest, Digests, Step};
 
 /// The normal form of a call.

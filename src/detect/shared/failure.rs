@@ -5,20 +5,16 @@
 
 use std::borrow::Cow;
 
-use super::arguments::each_text;
-use super::call::Call;
 use super::call_status::is_unparsed;
-use super::check::Check;
-use super::does::Does;
 use super::failure_lines::{complains, details, is_start_up, is_usage, quoted, telling};
 use super::failure_phrases::{
     ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, JSON_NO_TESTS, KILLED, MISSING, NO_TOOL, RAN, RED,
     REFUSED, SHAPE, TYPED, USAGE,
 };
 use super::failure_text::{TAIL, answers_no, is_echo, ran_no_test, states_failure, was_aborted};
-use super::lexicon::Meaning;
 use super::shell::last_part;
-use super::text::{exit_code, form_digest, lines, template, without_colours, without_numbers};
+use super::text::{exit_code, form_digest, template, without_numbers};
+use super::{Call, Check, Does, Meaning, each_text, lines, without_colours};
 use crate::trace::{Action, Digest, Provenance, Status, UnknownReason, first_chars};
 
 /// A failed action.

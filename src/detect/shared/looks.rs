@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::shell::last_part;
-use super::text::{is_withheld, lines, was_shown_before};
-use super::{Attempt, Does, Facts};
+use super::text::was_shown_before;
+use super::{Attempt, Does, Facts, is_withheld, lines};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, KeptText, Text};
 
 /// The latest looks since something was changed, at most eight.

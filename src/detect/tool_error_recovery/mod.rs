@@ -15,16 +15,14 @@ use goals::{End, Goals};
 use purpose::{CHANGE, INSTALL};
 use unsent::Unsent;
 
-use super::Evidence;
-use super::detector::Fold;
-use super::explanation::NearMiss;
-use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
-use super::measures::Measure;
 use super::published::RecoveryRate;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
 use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
     TransientRules, UserSays, after_colon, lines, stops,
+};
+use super::{
+    Confidence, Evidence, FailureClass, Finding, Fold, Grid, Judgement, Measure, NearMiss, Rule, Verdict,
 };
 use crate::error::{Error, Result};
 use crate::names::named;

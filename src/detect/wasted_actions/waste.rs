@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{WasteReason, WastedActions, WastedActionsConfig, WastedActionsEvidence, WastedTool};
-use crate::detect::Evidence;
-use crate::detect::detector::Fold;
-use crate::detect::explanation::{Comparator, Condition, NearMiss};
-use crate::detect::finding::{Confidence, Finding, Judgement, Verdict};
-use crate::detect::measures::Measure;
-use crate::detect::rule::Rule;
 use crate::detect::shared::{
     Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, NoCall, Part, Report, ShownLines,
     UserSays, found_nothing, runs_no_test, shell::last_part,
+};
+use crate::detect::{
+    Comparator, Condition, Confidence, Evidence, Finding, Fold, Judgement, Measure, NearMiss, Rule, Verdict,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
