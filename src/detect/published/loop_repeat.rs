@@ -10,7 +10,7 @@ use crate::detect::{
 use crate::trace::{Actors, Digest, DigestMap, Digests, Step};
 
 /// Counts how often each key occurs in a segment without progress. The finding covers the whole segment.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::detect) struct LoopRepeat {
     actors: Actors,
     min_repeats: u64,
@@ -45,16 +45,7 @@ struct Key {
 
 impl LoopRepeat {
     pub(in crate::detect) fn new(config: &LoopConfig) -> Self {
-        Self {
-            actors: config.actors,
-            min_repeats: config.min_repeats,
-            actions: 0,
-            comparable: false,
-            gains: ProgressTracker::default(),
-            segment: Segment::default(),
-            confirmed: Vec::new(),
-            closed: Vec::new(),
-        }
+        Self { actors: config.actors, min_repeats: config.min_repeats, ..Self::default() }
     }
 }
 

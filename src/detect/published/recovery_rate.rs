@@ -11,7 +11,7 @@ use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 
 /// Follows the errors of each tool until the tool succeeds. With `by_program`, a shell counts as one tool for
 /// each program that it runs.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::detect) struct RecoveryRate {
     actors: Actors,
     threshold: f64,
@@ -53,15 +53,7 @@ struct Recovery {
 
 impl RecoveryRate {
     pub(in crate::detect) fn new(actors: Actors, threshold: f64, by_program: bool) -> Self {
-        Self {
-            actors,
-            threshold,
-            by_program,
-            calls: 0,
-            ids: DigestMap::default(),
-            tools: Vec::new(),
-            errors: Vec::new(),
-        }
+        Self { actors, threshold, by_program, ..Self::default() }
     }
 
     /// Returns the index of the action's tool in `tools`, and adds it if it is new.

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Remembers, by the text of the command, which attempts were refused. A repeat counts even if it succeeds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::detect) struct RefusedBefore {
     actors: Actors,
     window: Option<u64>,
@@ -29,14 +29,8 @@ struct Attempt {
 
 impl RefusedBefore {
     pub(in crate::detect) fn new(config: &FeedbackBlindnessConfig, phrases: &Arc<Phrases>) -> Self {
-        Self {
-            actors: config.actors,
-            window: config.window,
-            phrases: Arc::clone(phrases),
-            actions: 0,
-            refused: DigestMap::default(),
-            findings: Vec::new(),
-        }
+        let FeedbackBlindnessConfig { actors, window, .. } = *config;
+        Self { actors, window, phrases: Arc::clone(phrases), ..Self::default() }
     }
 
     fn is_negative(&self, action: &Action<'_>) -> bool {

@@ -64,7 +64,7 @@ impl Attempt {
 
 /// Pairs calls that were left running with the polls that bring their outcomes. Remembers at most eight such
 /// calls.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Attempts {
     actors: Actors,
     passed_over: Arc<PassedOver>,
@@ -99,18 +99,7 @@ impl Attempts {
 
     /// Creates an empty record of the attempts of these actors.
     pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
-        Self {
-            actors,
-            passed_over: Arc::clone(passed_over),
-            actions: 0,
-            comparable: false,
-            running: VecDeque::new(),
-            changes: DigestSet::default(),
-            waited: 0,
-            looked: DigestMap::default(),
-            excused: DigestMap::default(),
-            unpaired: None,
-        }
+        Self { actors, passed_over: Arc::clone(passed_over), ..Self::default() }
     }
 
     /// Returns true if there were actions, but the arguments of none were recorded.

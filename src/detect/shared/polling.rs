@@ -103,7 +103,7 @@ impl PollingCall {
 }
 
 /// The compiled fields `exempt` and `transient` of a configuration.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::detect) struct PassedOver {
     /// The digests of the folded names of the tools, to skip most calls quickly.
     tools: Vec<Digest>,

@@ -196,7 +196,7 @@ static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "
     "blocked", "denied", "rejected", "your approval", "please approve", "require approval", "requires approval"]));
 
 /// The default rule. Failed checks are judged separately; most other failures belong to goals.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Recovery {
     actors: Actors,
     rate: RecoveryRate,
@@ -215,18 +215,9 @@ struct Recovery {
 
 impl Recovery {
     fn new(rule: &ToolErrorRecovery, rate: RecoveryRate) -> Self {
-        Self {
-            actors: rule.config.actors,
-            rate,
-            attempts: Attempts::new(rule.config.actors, &rule.ready),
-            goals: Goals::new(rule.config.min_attempts),
-            checks: Checks::default(),
-            unsent: Unsent::default(),
-            no_call: NoCall::default(),
-            user: UserSays::default(),
-            sent_back: None,
-            is_confessed: false,
-        }
+        let ToolErrorRecoveryConfig { actors, min_attempts, .. } = *rule.config;
+        let attempts = Attempts::new(actors, &rule.ready);
+        Self { actors, rate, attempts, goals: Goals::new(min_attempts), ..Self::default() }
     }
 
     fn end(&self) -> End {

@@ -12,7 +12,7 @@ use crate::detect::shared::{
 use crate::detect::{
     Comparator, Condition, Confidence, Evidence, Finding, Fold, Judgement, Measure, NearMiss, Rule, Verdict,
 };
-use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
+use crate::trace::{Action, Actors, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
 /// Stands for the tool in turns without a call.
 const NO_CALL: &str = "no call";
@@ -25,9 +25,11 @@ const STEPS: usize = 20;
 const NAMED: usize = 3;
 
 /// Counts the wasted actions of a trace.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::detect) struct Waste {
-    config: Arc<WastedActionsConfig>,
+    actors: Actors,
+    min_wasted: f64,
+    min_impact: f64,
     pub(in crate::detect) attempts: Attempts,
     no_call: NoCall,
     pub(in crate::detect) actions: u64,
@@ -74,31 +76,9 @@ struct Seen {
 
 impl Waste {
     pub(in crate::detect) fn new(rule: &WastedActions) -> Self {
-        Self {
-            config: Arc::clone(&rule.config),
-            attempts: Attempts::new(rule.config.actors, &rule.ready),
-            no_call: NoCall::default(),
-            actions: 0,
-            changes: 0,
-            writes: 0,
-            waits: 0,
-            user: UserSays::default(),
-            latest: None,
-            follows: false,
-            seen: DigestMap::default(),
-            failures: DigestSet::default(),
-            baseline: Baseline::default(),
-            shown: ShownLines::default(),
-            written: DigestMap::default(),
-            failed_in: None,
-            has_written: false,
-            searched_in: None,
-            halves: 0,
-            place: None,
-            reasons: BTreeMap::new(),
-            steps: BTreeMap::new(),
-            by_tool: BTreeMap::new(),
-        }
+        let WastedActionsConfig { actors, min_wasted, min_impact, .. } = *rule.config;
+        let attempts = Attempts::new(actors, &rule.ready);
+        Self { actors, min_wasted, min_impact, attempts, ..Self::default() }
     }
 
     fn count(&mut self, reason: WasteReason, step: u64, tool: &str) {
@@ -208,12 +188,12 @@ impl Waste {
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(in crate::detect) fn is_too_much(&self) -> bool {
         let (wasted, actions) = (self.wasted(), self.actions as f64);
-        let is_share = self.config.min_impact == 0.0 || wasted >= SHARE * actions;
-        wasted >= self.config.min_wasted && wasted * wasted >= self.min_impact() * actions && is_share
+        let is_share = self.min_impact == 0.0 || wasted >= SHARE * actions;
+        wasted >= self.min_wasted && wasted * wasted >= self.min_impact() * actions && is_share
     }
 
     fn min_impact(&self) -> f64 {
-        self.config.min_impact / if self.wasted() < MANY { 1.0 } else { 2.0 }
+        self.min_impact / if self.wasted() < MANY { 1.0 } else { 2.0 }
     }
 
     /// Returns how many actions gained nothing for a reason, and the steps of the first few: `4 failed (steps 3, 9, 14,
@@ -282,7 +262,7 @@ impl Fold for Waste {
         {
             self.count(reason, attempt.told_at, attempt.call.named());
         }
-        let Some(action) = step.action_of(self.config.actors) else { return };
+        let Some(action) = step.action_of(self.actors) else { return };
         let attempt = self.attempts.observe(step);
         let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
         let notes = attempt.as_ref().is_some_and(|attempt| attempt.call.call.does == Does::Note);
@@ -340,8 +320,8 @@ impl Fold for Waste {
     fn near_misses(&self) -> Vec<NearMiss> {
         let (wasted, actions) = (self.wasted(), (self.actions as f64).max(1.0));
         let at_least = |name, value, limit| Condition::measure(name, value, Comparator::AtLeast, limit);
-        let mut conditions = vec![at_least("wasted", wasted, self.config.min_wasted)];
-        if self.config.min_impact > 0.0 {
+        let mut conditions = vec![at_least("wasted", wasted, self.min_wasted)];
+        if self.min_impact > 0.0 {
             conditions.push(at_least("impact", wasted * wasted / actions, self.min_impact()));
             conditions.push(at_least("share", wasted / actions, SHARE));
         }

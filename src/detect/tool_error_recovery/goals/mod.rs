@@ -66,7 +66,7 @@ impl Goal {
 }
 
 /// The goals of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Goals {
     pub(super) min_attempts: u64,
     all: Vec<Goal>,
@@ -107,22 +107,7 @@ static ADMITS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["sorry", "apol
 
 impl Goals {
     pub(super) fn new(min_attempts: u64) -> Self {
-        Self {
-            min_attempts,
-            all: Vec::new(),
-            waiting: 0,
-            by_key: DigestMap::default(),
-            changed: DigestSet::default(),
-            looked_up: DigestSet::default(),
-            done: DigestSet::default(),
-            new_look: None,
-            handed_over: None,
-            spoke: None,
-            admitted: None,
-            unadmitted: false,
-            tail: Vec::new(),
-            has_shell: false,
-        }
+        Self { min_attempts, ..Self::default() }
     }
 
     /// Returns true if a goal is waiting.
