@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::expected_calls::{Expectation, ExpectedCalls, Missed, tool_of};
 use super::rule::{at_least, rule};
 use super::{
-    Comparator, Condition, Evidence, FailureClass, FailureMode, Finding, Fold, Grid, Judgement, Measure,
-    NearMiss, Rule, Verdict,
+    Comparator, Condition, Evidence, FailureClass, FailureMode, Finding, Fold, Grid, Measure, NearMiss, Rule,
+    Verdict,
 };
 use crate::error::Result;
 use crate::names::named;
@@ -140,22 +140,12 @@ impl Fold for State {
         let mut findings: Vec<Finding> = found.collect();
         let (expected, missed) = (self.calls.len(), findings.len());
         let never_called = findings.iter().filter(|finding| finding.mode == PERCEPTION).count();
-        let detected = missed as u64 >= self.config.min_missed;
-        if !detected {
+        if (missed as u64) < self.config.min_missed {
             findings.clear();
         }
-        Verdict::Judged(Judgement {
-            detected,
-            score: Some(1.0 - missed as f64 / expected as f64),
-            findings,
-            measures: [
-                Measure::count("expected", expected as u64),
-                Measure::count("missed", missed as u64),
-                Measure::count("never_called", never_called as u64),
-            ]
-            .into(),
-            ..Judgement::default()
-        })
+        let counts = [("expected", expected), ("missed", missed), ("never_called", never_called)];
+        let measures = counts.map(|(name, count)| Measure::count(name, count as u64));
+        Verdict::found(Some(1.0 - missed as f64 / expected as f64), findings, measures)
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {

@@ -10,8 +10,8 @@ use super::route_progress::Tracker;
 use super::rule::{positive, rule};
 use super::wasted_actions::Waste;
 use super::{
-    Confidence, Evidence, FailureClass, Finding, Fold, Grid, Judgement, Measure, NearMiss, Rule, Verdict,
-    WastedActions, WastedActionsConfig,
+    Confidence, Evidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict, WastedActions,
+    WastedActionsConfig,
 };
 use crate::error::Result;
 use crate::names::named;
@@ -271,16 +271,8 @@ impl State {
     }
 
     fn judge(&self, findings: Vec<Finding>, extra: Measure) -> Verdict {
-        Verdict::Judged(Judgement {
-            detected: !findings.is_empty(),
-            measures: [
-                Measure::count("detours", findings.len() as u64),
-                extra,
-                Measure::count("milestones_reached", self.tracker.reached()),
-            ]
-            .into(),
-            findings,
-            ..Judgement::default()
-        })
+        let detours = Measure::count("detours", findings.len() as u64);
+        let reached = Measure::count("milestones_reached", self.tracker.reached());
+        Verdict::found(None, findings, [detours, extra, reached])
     }
 }

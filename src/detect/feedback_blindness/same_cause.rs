@@ -308,9 +308,8 @@ impl Fold for Blindness {
         if self.attempts.are_incomparable() {
             return incomparable();
         }
-        Verdict::found(self.findings.clone(), |found| {
-            vec![Measure::count("actions", self.attempts.actions), Measure::count("blind_repeats", found)]
-        })
+        let blind = Measure::count("blind_repeats", self.findings.len() as u64);
+        Verdict::found(None, self.findings.clone(), [Measure::count("actions", self.attempts.actions), blind])
     }
 
     fn memory(&self) -> usize {

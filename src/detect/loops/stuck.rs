@@ -328,9 +328,9 @@ impl Fold for Stuck {
         if self.attempts.are_incomparable() {
             return incomparable();
         }
-        Verdict::found(self.spans.iter().map(Span::finding).collect(), |found| {
-            vec![Measure::count("actions", self.attempts.actions), Measure::count("loops", found)]
-        })
+        let loops = Measure::count("loops", self.spans.len() as u64);
+        let measures = [Measure::count("actions", self.attempts.actions), loops];
+        Verdict::found(None, self.spans.iter().map(Span::finding).collect(), measures)
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {

@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use crate::detect::shared::{ProgressTracker, quoted};
 use crate::detect::{
-    Evidence, Finding, Fold, Judgement, Loop, LoopConfig, LoopEvidence, LoopKind, Measure, Rule, Verdict,
-    incomparable,
+    Evidence, Finding, Fold, Loop, LoopConfig, LoopEvidence, LoopKind, Measure, Rule, Verdict, incomparable,
 };
 use crate::trace::{Actors, Digest, DigestMap, Digests, Step};
 
@@ -75,12 +74,7 @@ impl Fold for LoopRepeat {
         }
         let findings: Vec<Finding> = self.closed.iter().cloned().chain(self.segment.finding()).collect();
         let loops = Measure::count("loops", findings.len() as u64);
-        Verdict::Judged(Judgement {
-            detected: !findings.is_empty(),
-            measures: [Measure::count("actions", self.actions), loops].into(),
-            findings,
-            ..Judgement::default()
-        })
+        Verdict::found(None, findings, [Measure::count("actions", self.actions), loops])
     }
 
     fn memory(&self) -> usize {

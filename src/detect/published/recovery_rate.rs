@@ -4,8 +4,7 @@
 use crate::detect::shared::program_in;
 use crate::detect::tool_error_recovery::recovery_rate;
 use crate::detect::{
-    Evidence, Finding, Fold, Judgement, Measure, Rule, ToolError, ToolErrorRecovery,
-    ToolErrorRecoveryEvidence, Verdict,
+    Evidence, Finding, Fold, Measure, Rule, ToolError, ToolErrorRecovery, ToolErrorRecoveryEvidence, Verdict,
 };
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 
@@ -159,16 +158,9 @@ impl Fold for RecoveryRate {
     }
 
     fn verdict(&self) -> Verdict {
-        let (errors, rate) =
-            (self.errors.len() as u64, recovery_rate(self.recovered(), self.errors.len() as u64));
-        let detected = errors > 0 && rate < self.threshold;
-        Verdict::Judged(Judgement {
-            detected,
-            score: Some(rate),
-            findings: self.finding().filter(|_| detected).into_iter().collect(),
-            measures: self.measures().into(),
-            ..Judgement::default()
-        })
+        let rate = recovery_rate(self.recovered(), self.errors.len() as u64);
+        let finding = self.finding().filter(|_| rate < self.threshold);
+        Verdict::found(Some(rate), finding.into_iter().collect(), self.measures())
     }
 
     fn memory(&self) -> usize {

@@ -3,7 +3,7 @@
 
 use crate::detect::feedback_blindness::{finding, quote};
 use crate::detect::shared::{Phrases, quoted};
-use crate::detect::{FINDING_BYTES, FeedbackBlindnessConfig, Finding, Fold, Judgement, Measure, Verdict};
+use crate::detect::{FINDING_BYTES, FeedbackBlindnessConfig, Finding, Fold, Measure, Verdict};
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -79,12 +79,7 @@ impl Fold for RefusedBefore {
 
     fn verdict(&self) -> Verdict {
         let blind = Measure::count("blind_repeats", self.findings.len() as u64);
-        Verdict::Judged(Judgement {
-            detected: !self.findings.is_empty(),
-            measures: [Measure::count("actions", self.actions), blind].into(),
-            findings: self.findings.clone(),
-            ..Judgement::default()
-        })
+        Verdict::found(None, self.findings.clone(), [Measure::count("actions", self.actions), blind])
     }
 
     fn memory(&self) -> usize {

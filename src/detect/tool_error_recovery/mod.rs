@@ -21,9 +21,7 @@ use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
     TransientRules, UserSays, after_colon, lines, stops,
 };
-use super::{
-    Confidence, Evidence, FailureClass, Finding, Fold, Grid, Judgement, Measure, NearMiss, Rule, Verdict,
-};
+use super::{Confidence, Evidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step, UnknownReason};
@@ -355,13 +353,7 @@ impl Fold for Recovery {
             Measure::count("open", open + is_failing + self.unsent.open() + is_sent_back),
             Measure { name: "goal_recovery", value: goal_recovery },
         ]);
-        Verdict::Judged(Judgement {
-            detected: !findings.is_empty(),
-            score: Some(goal_recovery),
-            findings,
-            measures: measures.collect::<Vec<_>>().into(),
-            ..Judgement::default()
-        })
+        Verdict::found(Some(goal_recovery), findings, measures.collect::<Vec<_>>())
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {

@@ -10,7 +10,7 @@ use crate::detect::shared::{
     UserSays, found_nothing, runs_no_test, shell::last_part,
 };
 use crate::detect::{
-    Comparator, Condition, Confidence, Evidence, Finding, Fold, Judgement, Measure, NearMiss, Rule, Verdict,
+    Comparator, Condition, Confidence, Evidence, Finding, Fold, Measure, NearMiss, Rule, Verdict,
 };
 use crate::trace::{Action, Actors, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
@@ -301,19 +301,14 @@ impl Fold for Waste {
         let of = |reasons: &[WasteReason]| {
             reasons.iter().filter_map(|reason| self.reasons.get(reason)).sum::<u64>()
         };
-        Verdict::Judged(Judgement {
-            detected: finding.is_some(),
-            score: Some(1.0 - (self.wasted() / (self.actions as f64).max(1.0)).min(1.0)),
-            findings: finding.into_iter().collect(),
-            measures: [
-                Measure::count("actions", self.actions),
-                Measure::count("failed", of(&[WasteReason::Failed, WasteReason::FailedAgain])),
-                Measure::count("repeated", of(&[WasteReason::KnownAnswer, WasteReason::KnownAgain])),
-                Measure { name: "wasted", value: self.wasted() },
-            ]
-            .into(),
-            ..Judgement::default()
-        })
+        let measures = [
+            Measure::count("actions", self.actions),
+            Measure::count("failed", of(&[WasteReason::Failed, WasteReason::FailedAgain])),
+            Measure::count("repeated", of(&[WasteReason::KnownAnswer, WasteReason::KnownAgain])),
+            Measure { name: "wasted", value: self.wasted() },
+        ];
+        let score = 1.0 - (self.wasted() / (self.actions as f64).max(1.0)).min(1.0);
+        Verdict::found(Some(score), finding.into_iter().collect(), measures)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
