@@ -89,8 +89,10 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// grows.
     ///
     /// Every later verdict contains each of them under the same [`Finding::id`], perhaps grown, or another
-    /// finding that lists it in [`Finding::merged`].
-    fn confirmed(&self) -> &[Finding];
+    /// finding that lists it in [`Finding::merged`]. By default nothing is confirmed before the end.
+    fn confirmed(&self) -> &[Finding] {
+        &[]
+    }
 
     /// Returns the verdict on the steps so far, as if the trace ended here.
     fn verdict(&self) -> Verdict;

@@ -88,6 +88,7 @@ pub struct ExpectedActionEvidence {
     pub differing: Vec<String>,
 }
 
+/// Nothing is confirmed before the end: an expected action may still come.
 #[derive(Debug, Default)]
 struct State {
     config: Arc<ExpectedActionConfig>,
@@ -120,11 +121,6 @@ impl Fold for State {
             };
             Some(move |name: &str| given.get(name))
         });
-    }
-
-    /// Nothing is confirmed before the end: an expected action may still come.
-    fn confirmed(&self) -> &[Finding] {
-        &[]
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of milestones are far below 2^53")]

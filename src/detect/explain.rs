@@ -243,10 +243,6 @@ mod tests {
     impl Fold for Told {
         fn observe(&mut self, _step: &Step<'_>) {}
 
-        fn confirmed(&self) -> &[Finding] {
-            &[]
-        }
-
         fn verdict(&self) -> Verdict {
             self.1.fetch_add(1, Ordering::Relaxed);
             Verdict::Judged(Judgement { detected: self.0, ..Judgement::default() })

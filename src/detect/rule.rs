@@ -98,10 +98,6 @@ pub struct Grid {
 ///         self.last = step.index();
 ///     }
 ///
-///     fn confirmed(&self) -> &[Finding] {
-///         &[]
-///     }
-///
 ///     fn verdict(&self) -> Verdict {
 ///         let detected = self.actions > self.config.limit;
 ///         let evidence = Evidence::Other(json!({"actions": self.actions}));

@@ -8,8 +8,8 @@ use crate::detect::{
 };
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 
-/// Follows the errors of each tool until the tool succeeds. With `by_program`, a shell counts as one tool for
-/// each program that it runs.
+/// Follows the errors of each tool until the tool succeeds, so nothing is confirmed before the end. With
+/// `by_program`, a shell counts as one tool for each program that it runs.
 #[derive(Debug, Default)]
 pub(in crate::detect) struct RecoveryRate {
     actors: Actors,
@@ -150,11 +150,6 @@ impl Fold for RecoveryRate {
                 }
             }
         }
-    }
-
-    /// Nothing is confirmed before the end: a later success can still recover any error.
-    fn confirmed(&self) -> &[Finding] {
-        &[]
     }
 
     fn verdict(&self) -> Verdict {

@@ -193,7 +193,8 @@ static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "
     "could not", "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed",
     "blocked", "denied", "rejected", "your approval", "please approve", "require approval", "requires approval"]));
 
-/// The default rule. Failed checks are judged separately; most other failures belong to goals.
+/// The default rule. Failed checks are judged separately; most other failures belong to goals. Nothing is confirmed
+/// before the end, because a later success can still reach any goal.
 #[derive(Debug, Default)]
 struct Recovery {
     actors: Actors,
@@ -318,11 +319,6 @@ impl Fold for Recovery {
         if let Some(attempt) = attempt.filter(|attempt| ran && !attempt.polls) {
             self.attempt(&attempt, action);
         }
-    }
-
-    /// Nothing is confirmed before the end, because a later success can still reach any goal.
-    fn confirmed(&self) -> &[Finding] {
-        &[]
     }
 
     fn verdict(&self) -> Verdict {

@@ -24,7 +24,7 @@ const MANY: f64 = 5.0;
 const STEPS: usize = 20;
 const NAMED: usize = 3;
 
-/// Counts the wasted actions of a trace.
+/// Counts the wasted actions of a trace. Nothing is confirmed before the end: the share may still fall.
 #[derive(Debug, Default)]
 pub(in crate::detect) struct Waste {
     actors: Actors,
@@ -285,11 +285,6 @@ impl Fold for Waste {
                 self.has_written = writes;
             }
         }
-    }
-
-    /// Nothing is confirmed before the end: the share may still fall.
-    fn confirmed(&self) -> &[Finding] {
-        &[]
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
