@@ -116,7 +116,6 @@ pub fn detector_info(id: &str) -> Result<&'static DetectorInfo> {
     ALL.iter().find(|info| info.id == id).ok_or_else(|| unknown_detector(id, ALL.iter().map(|info| info.id)))
 }
 
-/// Returns the error for an unknown detector.
 pub(crate) fn unknown_detector<'k>(id: &str, known: impl IntoIterator<Item = &'k str>) -> Error {
     crate::names::unknown("detector", shared::quoted(id), &known.into_iter().collect::<Vec<_>>())
 }

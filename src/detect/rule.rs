@@ -349,7 +349,6 @@ impl DetectorInfo {
     }
 }
 
-/// Returns a preset as JSON.
 fn preset_value<R: Rule>(preset: Preset, actors: Actors) -> Value {
     let config = match preset {
         Preset::Default => R::Config::default(),

@@ -43,7 +43,6 @@ pub(crate) struct Attempt {
 /// Why it may be reasonable to make the same call again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Excuse {
-    /// The failure is transient.
     Transient,
     /// The answer says that something is not over yet, or the call itself waits.
     Waiting,
@@ -235,7 +234,6 @@ pub(crate) enum AnswerState {
     Told,
     /// The call never ran: another one failed, or was answered first.
     NeverRan,
-    /// The command is still running.
     Running,
     /// Something has not happened yet, or the call itself waits.
     Waiting,

@@ -14,7 +14,6 @@ use crate::trace::{Action, Arguments, Digest, Digests, Step};
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) does: Does,
-    /// Whether it is a command line.
     pub(crate) is_shell: bool,
     /// Whether it is a command line that fails if any of its commands fails: they are joined by `&&` alone.
     pub(crate) is_strict: bool,

@@ -63,7 +63,6 @@ pub(crate) enum FailureKind {
     Missing(String),
     /// The arguments do not fit the tool, or the options do not fit the program.
     Usage,
-    /// Not allowed.
     Refused,
     /// A run of tests that ran none.
     NoTests,
@@ -71,7 +70,6 @@ pub(crate) enum FailureKind {
     Done,
     /// The harness does not know the tool.
     NoTool,
-    /// Anything else.
     Other,
 }
 
@@ -79,7 +77,6 @@ pub(crate) enum FailureKind {
 const XARGS: i64 = 123;
 
 impl Failure {
-    /// Returns the failure of an action, if it failed.
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Option<Self> {
         if !has_failed(call, action) {
             return None;

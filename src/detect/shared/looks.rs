@@ -201,7 +201,6 @@ struct ShownFile {
 }
 
 impl ShownLines {
-    /// Maximum number of files remembered.
     const FILES: usize = 64;
 
     /// Records that a file was changed. Files are identified by name, without folders.

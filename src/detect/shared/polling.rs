@@ -117,7 +117,6 @@ impl PassedOver {
         Self { tools, exempt: exempt.to_vec(), transient: transient.map(Matcher::new) }
     }
 
-    /// Checks the fields of a configuration.
     pub(in crate::detect) fn check(exempt: &[PollingCall], transient: Option<&TransientRules>) -> Result<()> {
         if exempt.iter().any(|call| call.name().trim().is_empty()) {
             return Err(Error::config("exempt", "a tool without a name"));

@@ -103,7 +103,6 @@ named! {
 }
 
 impl WasteReason {
-    /// Returns the phrase for messages.
     fn told(self) -> &'static str {
         match self {
             Self::Failed => "failed",

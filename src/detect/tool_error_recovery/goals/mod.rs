@@ -37,7 +37,6 @@ struct Goal {
 pub(super) struct End {
     /// The step of the user's latest request.
     pub(super) asked: u64,
-    /// Whether the agent was stopped.
     pub(super) is_stopped: bool,
     /// Whether the agent ends by saying that it could not do something.
     pub(super) is_confessed: bool,
@@ -70,7 +69,6 @@ impl Goal {
 pub(super) struct Goals {
     pub(super) min_attempts: u64,
     all: Vec<Goal>,
-    /// Number of waiting goals.
     waiting: usize,
     /// Indices into `all`, by key.
     by_key: DigestMap<Vec<usize>>,
@@ -110,7 +108,6 @@ impl Goals {
         Self { min_attempts, ..Self::default() }
     }
 
-    /// Returns true if a goal is waiting.
     pub(super) fn any_waiting(&self) -> bool {
         self.waiting > 0
     }
