@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::expected_calls::{Expectation, ExpectedCalls, Missed, tool_of};
 use super::rule::{at_least, rule};
 use super::{
-    Comparator, Condition, Evidence, FailureClass, FailureMode, Finding, Fold, Grid, Measure, NearMiss, Rule,
-    Verdict,
+    Comparator, Condition, FailureClass, FailureMode, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict,
 };
 use crate::error::Result;
 use crate::names::named;
@@ -206,8 +205,8 @@ impl State {
             }
         };
         let (expected, name) = (*milestone, action.name().to_owned());
-        let evidence = Evidence::ExpectedAction(ExpectedActionEvidence { kind, expected, name, differing });
-        let finding = Finding::new(ExpectedAction::ID, mode, place, message, evidence);
+        let evidence = ExpectedActionEvidence { kind, expected, name, differing };
+        let finding = Finding { mode, ..ExpectedAction::finding(place, message, evidence) };
         Some(finding.with_id(format_args!("milestone-{milestone}")).tool(action.name()))
     }
 }

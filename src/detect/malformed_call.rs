@@ -184,8 +184,7 @@ impl State {
             _ => Confidence::Certain,
         };
         let tool = evidence.tool.clone();
-        let evidence = Evidence::MalformedCall(evidence);
-        let finding = Finding::new(MalformedCall::ID, MalformedCall::MODE, place, message, evidence);
+        let finding = MalformedCall::finding(place, message, evidence);
         self.findings.push(finding.tool(tool).confidence(confidence));
     }
 

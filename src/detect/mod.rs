@@ -62,6 +62,15 @@ macro_rules! detectors {
             pub use $module::{$rule, $evidence, $($export),*};
         )+
 
+        $(
+            impl $rule {
+                fn finding(place: (u64, u64), message: impl Into<String>, evidence: $evidence) -> Finding {
+                    let (id, mode) = (<$rule as Rule>::ID, <$rule as Rule>::MODE);
+                    Finding::new(id, mode, place, message, Evidence::$rule(evidence))
+                }
+            }
+        )+
+
         /// Every detector of this crate, including opt-in ones, sorted by name.
         pub const ALL: &[DetectorInfo] = &[$(DetectorInfo::of::<$rule>()),+];
 

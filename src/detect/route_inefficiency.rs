@@ -10,7 +10,7 @@ use super::route_progress::Tracker;
 use super::rule::{positive, rule};
 use super::wasted_actions::Waste;
 use super::{
-    Confidence, Evidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict, WastedActions,
+    Confidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict, WastedActions,
     WastedActionsConfig,
 };
 use crate::error::Result;
@@ -262,9 +262,8 @@ impl State {
             );
             let wasted = self.waste.wasted();
             let evidence = RunEvidence { actions, milestones, milestones_reached, wasted };
-            let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Run(evidence));
-            Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence)
-                .confidence(Confidence::Likely)
+            let evidence = RouteInefficiencyEvidence::Run(evidence);
+            RouteInefficiency::finding(place, message, evidence).confidence(Confidence::Likely)
         });
         let extra = Measure::count("extra_steps", actions.saturating_sub(milestones));
         self.judge(finding.into_iter().collect(), extra)

@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use super::route_progress::{Pair, Reach, Tracker};
 use super::{
-    Comparator, Condition, Evidence, FINDING_BYTES, Finding, Measure, NearMiss, PairEvidence,
-    RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence, Rule,
+    Comparator, Condition, FINDING_BYTES, Finding, Measure, NearMiss, PairEvidence, RouteInefficiency,
+    RouteInefficiencyConfig, RouteInefficiencyEvidence,
 };
 
 /// The limits on the steps between two milestones.
@@ -122,9 +122,9 @@ impl Limits {
             from,
             to,
         };
-        let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(evidence));
+        let evidence = RouteInefficiencyEvidence::Pair(evidence);
         let place = (reach.first_step, reach.last_step);
-        let finding = Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence);
+        let finding = RouteInefficiency::finding(place, message, evidence);
         Some(finding.with_id(format_args!("milestone-{}", pair.end)))
     }
 }

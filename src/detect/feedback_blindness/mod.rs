@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::published::RefusedBefore;
 use super::rule::{at_least, rule};
 use super::shared::{PassedOver, Phrases, PollingCall, TransientRules};
-use super::{Evidence, FailureClass, Finding, Fold, Grid, Rule};
+use super::{FailureClass, Finding, Fold, Grid, Rule};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actors, RouteStatus};
@@ -143,8 +143,8 @@ pub(super) fn finding(
     observation: Option<String>,
     message: String,
 ) -> Finding {
-    let evidence = Evidence::FeedbackBlindness(FeedbackBlindnessEvidence { first_attempt, observation });
-    Finding::new(FeedbackBlindness::ID, FeedbackBlindness::MODE, (step, step), message, evidence)
+    let evidence = FeedbackBlindnessEvidence { first_attempt, observation };
+    FeedbackBlindness::finding((step, step), message, evidence)
 }
 
 /// Returns the part of the observation that evidence quotes.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::detect::shared::{ProgressTracker, quoted};
 use crate::detect::{
-    Evidence, Finding, Fold, Loop, LoopConfig, LoopEvidence, LoopKind, Measure, Rule, Verdict, incomparable,
+    Finding, Fold, Loop, LoopConfig, LoopEvidence, LoopKind, Measure, Verdict, incomparable,
 };
 use crate::trace::{Actors, Digest, DigestMap, Digests, Step};
 
@@ -127,7 +127,7 @@ impl Segment {
             period: period(&self.history),
         };
         let place = (self.first_step, self.last_step);
-        let finding = Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence));
+        let finding = Loop::finding(place, message, evidence);
         Some(finding.with_id(reported).tool(&most.name))
     }
 }

@@ -4,7 +4,7 @@
 use crate::detect::shared::program_in;
 use crate::detect::tool_error_recovery::recovery_rate;
 use crate::detect::{
-    Evidence, Finding, Fold, Measure, Rule, ToolError, ToolErrorRecovery, ToolErrorRecoveryEvidence, Verdict,
+    Finding, Fold, Measure, ToolError, ToolErrorRecovery, ToolErrorRecoveryEvidence, Verdict,
 };
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 
@@ -95,10 +95,8 @@ impl RecoveryRate {
         let tool = self.tools.get(first.tool).map_or("", |tool| &tool.name);
         let message = format!("{} of {} tool errors recovered", self.recovered(), self.errors.len());
         let errors = self.errors.iter().map(|error| self.evidence(error)).collect();
-        let evidence =
-            Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors, ..Default::default() });
-        let finding = Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, place, message, evidence);
-        Some(finding.tool(tool))
+        let evidence = ToolErrorRecoveryEvidence { errors, ..Default::default() };
+        Some(ToolErrorRecovery::finding(place, message, evidence).tool(tool))
     }
 
     fn evidence(&self, error: &Failure) -> ToolError {

@@ -21,7 +21,7 @@ use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
     TransientRules, UserSays, after_colon, lines, stops,
 };
-use super::{Confidence, Evidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict};
+use super::{Confidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step, UnknownReason};
@@ -176,15 +176,13 @@ pub(crate) fn recovery_rate(recovered: u64, errors: u64) -> f64 {
 }
 
 fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, message: String) -> Finding {
-    let evidence = Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence {
+    let evidence = ToolErrorRecoveryEvidence {
         errors: Vec::new(),
         reason: Some(reason),
         tool: Some(tool.to_owned()),
         failures: Some(failures),
-    });
-    Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, place, message, evidence)
-        .tool(tool)
-        .confidence(Confidence::Likely)
+    };
+    ToolErrorRecovery::finding(place, message, evidence).tool(tool).confidence(Confidence::Likely)
 }
 
 /// Words with which an agent says that it could not do something, in lower case.

@@ -9,9 +9,7 @@ use crate::detect::shared::{
     Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, NoCall, Part, Report, ShownLines,
     UserSays, found_nothing, runs_no_test, shell::last_part,
 };
-use crate::detect::{
-    Comparator, Condition, Confidence, Evidence, Finding, Fold, Measure, NearMiss, Rule, Verdict,
-};
+use crate::detect::{Comparator, Condition, Confidence, Finding, Fold, Measure, NearMiss, Verdict};
 use crate::trace::{Action, Actors, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
 /// Stands for the tool in turns without a call.
@@ -233,15 +231,8 @@ impl Waste {
             steps: self.steps.clone(),
             by_tool,
         };
-        Finding::new(
-            WastedActions::ID,
-            WastedActions::MODE,
-            place,
-            message,
-            Evidence::WastedActions(evidence),
-        )
-        .tool(tool.unwrap_or_default())
-        .confidence(Confidence::Likely)
+        let finding = WastedActions::finding(place, message, evidence);
+        finding.tool(tool.unwrap_or_default()).confidence(Confidence::Likely)
     }
 }
 
