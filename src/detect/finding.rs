@@ -361,9 +361,3 @@ impl<'de> Deserialize<'de> for Verdict {
         }
     }
 }
-
-const _: () = {
-    const fn thread_safe<T: Send + Sync>() {}
-    thread_safe::<Finding>();
-    thread_safe::<Verdict>();
-};

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::arguments::Given;
-use super::does::{patched_file, program_of, written_file};
+use super::does::{installs, patched_file, program_of, written_file};
 use super::quote::shown;
 use super::shell::{self, Command, last_part};
 use super::{Check, Does, Meaning, Tool, words};
@@ -90,6 +90,11 @@ impl Part {
     /// Returns true if it only prepares for other commands on the line.
     pub(crate) fn prepares(&self) -> bool {
         matches!(&*self.program, "chmod" | "cp" | "git add" | "ln" | "mkdir" | "mv" | "rm" | "touch")
+    }
+
+    /// Returns true if it installs something.
+    pub(crate) fn installs(&self) -> bool {
+        self.program.split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
     }
 
     /// Returns the name of the program, without its subcommand.

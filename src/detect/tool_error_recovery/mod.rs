@@ -288,12 +288,12 @@ impl Fold for Recovery {
         let sent_back = self.no_call.observe(step);
         let is_sent_back = sent_back.is_some();
         let counts = self.actors.include(Actor::Agent);
+        if counts {
+            self.unsent.observe(step, sent_back.as_ref());
+        }
         if let Some(sent_back) = sent_back.filter(|sent_back| sent_back.refused && counts) {
             let place = (sent_back.row_start, sent_back.last);
             self.sent_back = Some((place, sent_back.row, after_colon(&sent_back.head)));
-        }
-        if counts {
-            self.unsent.observe(step);
         }
         if let Event::Message(text) = step.event() {
             if !is_sent_back {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use super::OpenReason;
-use super::purpose::{files_in_diff, finds_files, is_install, key, key_of};
+use super::purpose::{files_in_diff, finds_files, key, key_of};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::shared::{
     Attempt, Does, FailureKind, Lines, Part, Phrases, Shown, found_nothing, identifiers, installed, is_search,
@@ -221,7 +221,7 @@ impl Goals {
                 let does_it = |goal: &Goal| goal.does == Does::Write && !goal.targets.is_disjoint(&mine);
                 let counts = |goal: &&Goal| !goal.turns.contains(&attempt.turn) || does_it(goal);
                 let Some(goal) = self.all.get(place).filter(counts) else { continue };
-                let state = if is_install(part) {
+                let state = if part.installs() {
                     if goal.targets.is_disjoint(&installed(&call.text)) {
                         continue;
                     }
@@ -256,7 +256,7 @@ impl Goals {
         }
         let mine: BTreeSet<String> = match &told.file {
             Some(file) => BTreeSet::from([file.clone()]),
-            None if is_install(told) => installed(&call.text),
+            None if told.installs() => installed(&call.text),
             None if call.is_shell => BTreeSet::new(),
             None => identifiers(action),
         };
