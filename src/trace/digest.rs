@@ -20,7 +20,7 @@ use crate::json::{Json, Kind, Number, Read, spelling_of};
 
 /// The digest of a text or a JSON value. Only equality is meaningful: the bits may change between versions of
 /// this crate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Digest(u64, u64);
 
 impl fmt::Display for Digest {
