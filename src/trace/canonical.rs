@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Maximum depth of lists and objects. A deeper text is kept unchanged, and a deeper value has the digest of a string.
-pub(super) const MAX_DEPTH: u8 = 128;
+const MAX_DEPTH: u8 = 128;
 
 /// 2^53: whole floats smaller than this in magnitude are written as integers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
