@@ -48,7 +48,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     fn detect(&self, trace: &Trace) -> Verdict {
         let mut fold = self.start(trace.routing());
         let mut meter = Meter::default();
-        for step in trace {
+        for step in trace.steps() {
             fold.observe(&step);
             meter.observe(&step);
         }
