@@ -25,7 +25,7 @@ impl RunFeatures {
     pub fn of(trace: &Trace) -> Self {
         let mut features = Self { actions: 0, errors: 0, repeats: 0 };
         let mut calls = BTreeSet::new();
-        for step in trace {
+        for step in trace.steps() {
             let Some((action, digests)) = step.digested(Actors::All) else { continue };
             features.actions += 1;
             features.errors += u64::from(action.status == Status::Error);

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::detector::{Detector, Fold};
-use super::explanation::{Explanation, NearMiss};
-use super::finding::{Confidence, FailureMode, Finding, Verdict};
+use super::{Confidence, Detector, Explanation, FailureMode, Finding, Fold, NearMiss, Verdict};
 use crate::trace::{RouteStatus, Step, Trace};
 
 /// Wraps detectors to report only findings of at least this confidence, as [`Verdict::with_min_confidence`] does.

@@ -6,9 +6,7 @@ use std::fmt;
 use serde_json::Map;
 
 use super::explain::explain;
-use super::explanation::{Explanation, NearMiss};
-use super::finding::{FailureMode, Finding, Verdict};
-use super::finding_cost::Meter;
+use super::{Explanation, FailureMode, Finding, Meter, NearMiss, Verdict};
 use crate::trace::{RouteStatus, Step, Trace};
 
 /// A detector: a validated configuration from which folds start.
@@ -50,7 +48,7 @@ pub trait Detector: fmt::Debug + Send + Sync {
     fn detect(&self, trace: &Trace) -> Verdict {
         let mut fold = self.start(trace.routing());
         let mut meter = Meter::default();
-        for step in trace {
+        for step in trace.steps() {
             fold.observe(&step);
             meter.observe(&step);
         }
@@ -91,8 +89,10 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// grows.
     ///
     /// Every later verdict contains each of them under the same [`Finding::id`], perhaps grown, or another
-    /// finding that lists it in [`Finding::merged`].
-    fn confirmed(&self) -> &[Finding];
+    /// finding that lists it in [`Finding::merged`]. By default nothing is confirmed before the end.
+    fn confirmed(&self) -> &[Finding] {
+        &[]
+    }
 
     /// Returns the verdict on the steps so far, as if the trace ended here.
     fn verdict(&self) -> Verdict;

@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
-use super::detector::Fold;
 use super::expected_calls::{Expectation, ExpectedCalls, Missed, tool_of};
-use super::explanation::{Comparator, Condition, NearMiss};
-use super::finding::{FailureClass, FailureMode, Finding, Judgement, Verdict};
-use super::measures::Measure;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
+use super::{
+    Comparator, Condition, FailureClass, FailureMode, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict,
+};
 use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, Content, Members, ReferenceAction, RouteStatus, Status, Step, Target};
@@ -89,6 +87,7 @@ pub struct ExpectedActionEvidence {
     pub differing: Vec<String>,
 }
 
+/// Nothing is confirmed before the end: an expected action may still come.
 #[derive(Debug, Default)]
 struct State {
     config: Arc<ExpectedActionConfig>,
@@ -123,11 +122,6 @@ impl Fold for State {
         });
     }
 
-    /// Nothing is confirmed before the end: an expected action may still come.
-    fn confirmed(&self) -> &[Finding] {
-        &[]
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "counts of milestones are far below 2^53")]
     fn verdict(&self) -> Verdict {
         if let Some(reason) = self.not_applicable.clone() {
@@ -141,22 +135,12 @@ impl Fold for State {
         let mut findings: Vec<Finding> = found.collect();
         let (expected, missed) = (self.calls.len(), findings.len());
         let never_called = findings.iter().filter(|finding| finding.mode == PERCEPTION).count();
-        let detected = missed as u64 >= self.config.min_missed;
-        if !detected {
+        if (missed as u64) < self.config.min_missed {
             findings.clear();
         }
-        Verdict::Judged(Judgement {
-            detected,
-            score: Some(1.0 - missed as f64 / expected as f64),
-            findings,
-            measures: [
-                Measure::count("expected", expected as u64),
-                Measure::count("missed", missed as u64),
-                Measure::count("never_called", never_called as u64),
-            ]
-            .into(),
-            ..Judgement::default()
-        })
+        let counts = [("expected", expected), ("missed", missed), ("never_called", never_called)];
+        let measures = counts.map(|(name, count)| Measure::count(name, count as u64));
+        Verdict::found(Some(1.0 - missed as f64 / expected as f64), findings, measures)
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {
@@ -221,8 +205,8 @@ impl State {
             }
         };
         let (expected, name) = (*milestone, action.name().to_owned());
-        let evidence = Evidence::ExpectedAction(ExpectedActionEvidence { kind, expected, name, differing });
-        let finding = Finding::new(ExpectedAction::ID, mode, place, message, evidence);
+        let evidence = ExpectedActionEvidence { kind, expected, name, differing };
+        let finding = Finding { mode, ..ExpectedAction::finding(place, message, evidence) };
         Some(finding.with_id(format_args!("milestone-{milestone}")).tool(action.name()))
     }
 }

@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Number, Value};
 
-use super::detector::Fold;
-use super::explanation::{Counterfactual, Explanation};
-use super::finding::{Finding, Verdict};
+use super::{Counterfactual, Explanation, Finding, Fold, Verdict};
 use crate::trace::{Actors, Digest, DigestMap, Status, Step, Trace};
 
 /// Maximum number of times that the rule runs over the trace, not counting the run that is explained.
@@ -244,10 +242,6 @@ mod tests {
 
     impl Fold for Told {
         fn observe(&mut self, _step: &Step<'_>) {}
-
-        fn confirmed(&self) -> &[Finding] {
-            &[]
-        }
 
         fn verdict(&self) -> Verdict {
             self.1.fetch_add(1, Ordering::Relaxed);

@@ -9,9 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use super::Evidence;
-use super::finding_cost::Cost;
-use super::measures::{Measure, Measures};
+use super::{Cost, Evidence, Measures};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
 use crate::trace::SpanId;
@@ -292,11 +290,10 @@ pub struct Judgement {
 }
 
 impl Verdict {
-    /// Returns the verdict of a rule that detects a failure whenever it has a finding. `measures` is called with the
-    /// number of findings.
-    pub(super) fn found(findings: Vec<Finding>, measures: impl FnOnce(u64) -> Vec<Measure>) -> Self {
-        let measures = measures(findings.len() as u64).into();
-        Self::Judged(Judgement { detected: !findings.is_empty(), findings, measures, ..Judgement::default() })
+    /// Returns the verdict of a rule that detects a failure whenever it has a finding.
+    pub(super) fn found(score: Option<f64>, findings: Vec<Finding>, measures: impl Into<Measures>) -> Self {
+        let (detected, measures) = (!findings.is_empty(), measures.into());
+        Self::Judged(Judgement { detected, score, findings, measures, ..Judgement::default() })
     }
 
     /// Returns whether the failure was detected, or `None` if the detector is not applicable.
@@ -364,9 +361,3 @@ impl<'de> Deserialize<'de> for Verdict {
         }
     }
 }
-
-const _: () = {
-    const fn thread_safe<T: Send + Sync>() {}
-    thread_safe::<Finding>();
-    thread_safe::<Verdict>();
-};

@@ -2,15 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
-use super::detector::Fold;
-use super::explanation::{Comparator, Condition, NearMiss};
-use super::finding::{Confidence, FINDING_BYTES, FailureClass, FailureMode, Finding, Judgement, Verdict};
-use super::measures::Measure;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
 pub use super::shared::call_form::MalformedReason;
 use super::shared::call_form::{CallRules, HEAD, REJECTIONS, Written, broken_call};
 use super::shared::no_call::{Attempt, NoCall};
+use super::{
+    Comparator, Condition, Confidence, Evidence, FINDING_BYTES, FailureClass, FailureMode, Finding, Fold,
+    Grid, Measure, NearMiss, Rule, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::trace::{Action, Actor, Actors, Arguments, Event, RouteStatus, Status, Step};
 
@@ -185,8 +184,7 @@ impl State {
             _ => Confidence::Certain,
         };
         let tool = evidence.tool.clone();
-        let evidence = Evidence::MalformedCall(evidence);
-        let finding = Finding::new(MalformedCall::ID, MalformedCall::MODE, place, message, evidence);
+        let finding = MalformedCall::finding(place, message, evidence);
         self.findings.push(finding.tool(tool).confidence(confidence));
     }
 
@@ -226,15 +224,10 @@ impl Fold for State {
             let reason = "no action has its arguments or its answer recorded".into();
             return Verdict::NotApplicable { reason };
         }
-        let detected = self.is_too_many();
-        Verdict::Judged(Judgement {
-            detected,
-            score: Some(if self.calls == 0 { 1.0 } else { 1.0 - self.malformed as f64 / self.calls as f64 }),
-            findings: if detected { self.findings.clone() } else { Vec::new() },
-            measures: [Measure::count("calls", self.calls), Measure::count("malformed", self.malformed)]
-                .into(),
-            ..Judgement::default()
-        })
+        let score = if self.calls == 0 { 1.0 } else { 1.0 - self.malformed as f64 / self.calls as f64 };
+        let findings = if self.is_too_many() { self.findings.clone() } else { Vec::new() };
+        let measures = [Measure::count("calls", self.calls), Measure::count("malformed", self.malformed)];
+        Verdict::found(Some(score), findings, measures)
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {

@@ -62,6 +62,15 @@ macro_rules! detectors {
             pub use $module::{$rule, $evidence, $($export),*};
         )+
 
+        $(
+            impl $rule {
+                fn finding(place: (u64, u64), message: impl Into<String>, evidence: $evidence) -> Finding {
+                    let (id, mode) = (<$rule as Rule>::ID, <$rule as Rule>::MODE);
+                    Finding::new(id, mode, place, message, Evidence::$rule(evidence))
+                }
+            }
+        )+
+
         /// Every detector of this crate, including opt-in ones, sorted by name.
         pub const ALL: &[DetectorInfo] = &[$(DetectorInfo::of::<$rule>()),+];
 
@@ -116,7 +125,6 @@ pub fn detector_info(id: &str) -> Result<&'static DetectorInfo> {
     ALL.iter().find(|info| info.id == id).ok_or_else(|| unknown_detector(id, ALL.iter().map(|info| info.id)))
 }
 
-/// Returns the error for an unknown detector.
 pub(crate) fn unknown_detector<'k>(id: &str, known: impl IntoIterator<Item = &'k str>) -> Error {
     crate::names::unknown("detector", shared::quoted(id), &known.into_iter().collect::<Vec<_>>())
 }

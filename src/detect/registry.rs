@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::detector::Detector;
-use super::rule::{DetectorInfo, Preset};
 use super::shared::quoted;
-use super::{ALL, unknown_detector};
+use super::{ALL, Detector, DetectorInfo, Preset, unknown_detector};
 use crate::error::{Error, ErrorKind, Result};
 use crate::trace::Actors;
 
@@ -62,8 +60,9 @@ impl Registry {
     }
 
     /// Returns the entries: those of this crate sorted by name, then the others in the order in which they were added.
-    pub fn iter(&self) -> std::slice::Iter<'_, DetectorInfo> {
-        self.entries.iter()
+    #[must_use]
+    pub fn entries(&self) -> &[DetectorInfo] {
+        &self.entries
     }
 
     /// Returns the entry of a detector, or `None` if the registry does not hold it.
@@ -94,10 +93,10 @@ impl Registry {
         };
         for id in config.keys().map(String::as_str).chain(ids.iter().copied()) {
             if self.get(id).is_none() {
-                return Err(unknown_detector(id, self.iter().map(|info| info.id)));
+                return Err(unknown_detector(id, self.entries.iter().map(|info| info.id)));
             }
         }
-        let chosen = self.iter().filter(|info| match ids {
+        let chosen = self.entries.iter().filter(|info| match ids {
             [] => !info.opt_in || config.contains_key(info.id),
             ids => ids.contains(&info.id),
         });
@@ -125,13 +124,4 @@ pub(crate) fn check_ids(detectors: &[Arc<dyn Detector>]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-impl<'r> IntoIterator for &'r Registry {
-    type Item = &'r DetectorInfo;
-    type IntoIter = std::slice::Iter<'r, DetectorInfo>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
 }

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
-use super::detector::Fold;
-use super::explanation::NearMiss;
-use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
-use super::measures::Measure;
 use super::route_pairs::Pairs;
 use super::route_progress::Tracker;
-use super::rule::{Grid, Rule, positive, rule};
-use super::wasted_actions::{Waste, WastedActions, WastedActionsConfig};
+use super::rule::{positive, rule};
+use super::wasted_actions::Waste;
+use super::{
+    Confidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict, WastedActions,
+    WastedActionsConfig,
+};
 use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, RouteStatus, Step};
@@ -253,25 +252,16 @@ impl State {
             );
             let wasted = self.waste.wasted();
             let evidence = RunEvidence { actions, milestones, milestones_reached, wasted };
-            let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Run(evidence));
-            Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence)
-                .confidence(Confidence::Likely)
+            let evidence = RouteInefficiencyEvidence::Run(evidence);
+            RouteInefficiency::finding(place, message, evidence).confidence(Confidence::Likely)
         });
         let extra = Measure::count("extra_steps", actions.saturating_sub(milestones));
         self.judge(finding.into_iter().collect(), extra)
     }
 
     fn judge(&self, findings: Vec<Finding>, extra: Measure) -> Verdict {
-        Verdict::Judged(Judgement {
-            detected: !findings.is_empty(),
-            measures: [
-                Measure::count("detours", findings.len() as u64),
-                extra,
-                Measure::count("milestones_reached", self.tracker.reached()),
-            ]
-            .into(),
-            findings,
-            ..Judgement::default()
-        })
+        let detours = Measure::count("detours", findings.len() as u64);
+        let reached = Measure::count("milestones_reached", self.tracker.reached());
+        Verdict::found(None, findings, [detours, extra, reached])
     }
 }

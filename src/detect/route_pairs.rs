@@ -3,15 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Evidence;
-use super::explanation::{Comparator, Condition, NearMiss};
-use super::finding::{FINDING_BYTES, Finding};
-use super::measures::Measure;
-use super::route_inefficiency::{
-    PairEvidence, RouteInefficiency, RouteInefficiencyConfig, RouteInefficiencyEvidence,
-};
 use super::route_progress::{Pair, Reach, Tracker};
-use super::rule::Rule;
+use super::{
+    Comparator, Condition, FINDING_BYTES, Finding, Measure, NearMiss, PairEvidence, RouteInefficiency,
+    RouteInefficiencyConfig, RouteInefficiencyEvidence,
+};
 
 /// The limits on the steps between two milestones.
 #[derive(Debug, Clone, Copy)]
@@ -126,9 +122,9 @@ impl Limits {
             from,
             to,
         };
-        let evidence = Evidence::RouteInefficiency(RouteInefficiencyEvidence::Pair(evidence));
+        let evidence = RouteInefficiencyEvidence::Pair(evidence);
         let place = (reach.first_step, reach.last_step);
-        let finding = Finding::new(RouteInefficiency::ID, RouteInefficiency::MODE, place, message, evidence);
+        let finding = RouteInefficiency::finding(place, message, evidence);
         Some(finding.with_id(format_args!("milestone-{}", pair.end)))
     }
 }

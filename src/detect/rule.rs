@@ -8,10 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::detector::{Detector, Fold};
 use super::explain::explain;
-use super::explanation::{Counterfactual, Explanation};
-use super::finding::{FailureClass, FailureMode};
+use super::{Counterfactual, Detector, Explanation, FailureClass, FailureMode, Fold};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::named;
 use crate::objects::in_order;
@@ -98,10 +96,6 @@ pub struct Grid {
 ///     fn observe(&mut self, step: &Step<'_>) {
 ///         self.actions += u64::from(step.action_of(self.config.actors).is_some());
 ///         self.last = step.index();
-///     }
-///
-///     fn confirmed(&self) -> &[Finding] {
-///         &[]
 ///     }
 ///
 ///     fn verdict(&self) -> Verdict {
@@ -355,7 +349,6 @@ impl DetectorInfo {
     }
 }
 
-/// Returns a preset as JSON.
 fn preset_value<R: Rule>(preset: Preset, actors: Actors) -> Value {
     let config = match preset {
         Preset::Default => R::Config::default(),

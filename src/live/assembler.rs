@@ -100,15 +100,6 @@ impl TraceAssembler {
     ///
     /// # Errors
     /// Same as [`Monitor::new`].
-    ///
-    /// ```
-    /// use wrongturn::{TraceAssembler, default_detectors, live::AssemblerOptions};
-    ///
-    /// let shop = [("resource.service.name".to_owned(), "shop".to_owned())].into();
-    /// let traces = TraceAssembler::new(default_detectors(), AssemblerOptions::default())?;
-    /// let traces = traces.with_profile(shop, Vec::new())?;
-    /// # Ok::<(), wrongturn::Error>(())
-    /// ```
     pub fn with_profile(
         mut self,
         labels: BTreeMap<String, String>,

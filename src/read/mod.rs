@@ -111,42 +111,7 @@ impl Default for ReadOptions {
     }
 }
 
-/// Reads the runs of a file in memory into a sink. Errors are in the summary.
-///
-/// ```
-/// use wrongturn::{ReadOptions, Step, read::read_slice, trace::{Actors, RunSummary, RouteStatus, StepSink}};
-///
-/// /// How many calls the agent made in each run.
-/// #[derive(Default)]
-/// struct Calls {
-///     open: u64,
-///     of_runs: Vec<u64>,
-/// }
-///
-/// impl StepSink for Calls {
-///     fn begin(&mut self, _position: u64, _routing: &RouteStatus) {
-///         self.open = 0;
-///     }
-///
-///     fn step(&mut self, step: &Step<'_>) {
-///         self.open += u64::from(step.action_of(Actors::Agent).is_some());
-///     }
-///
-///     fn end(&mut self, _ending: RunSummary) {
-///         self.of_runs.push(self.open);
-///     }
-///
-///     fn abandon(&mut self) {}
-/// }
-///
-/// let file = br#"{"role": "user", "content": "what is in a?"}
-/// {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "cat", "arguments": "a"}}]}
-/// {"role": "tool", "tool_call_id": "1", "content": "nothing"}"#;
-/// let mut calls = Calls::default();
-/// let reading = read_slice(file, &ReadOptions::default(), &mut calls);
-/// assert_eq!(reading.format.unwrap().to_string(), "openai-chat");
-/// assert_eq!(calls.of_runs, [1]);
-/// ```
+/// Reads the runs of a file in memory into a sink. Errors are in the summary. [`StepSink`] has an example.
 pub fn read_slice(bytes: &[u8], options: &ReadOptions, sink: &mut dyn StepSink) -> ReadSummary {
     read_window(&mut Window::over_slice(bytes), &InputContext::default(), options, sink)
 }
@@ -176,7 +141,7 @@ pub fn read_stream(input: impl Read, options: &ReadOptions, sink: &mut dyn StepS
 ///
 /// let file = br#"{"info": null, "tasks": [], "simulations": [{"id": "a", "messages": []}, 7]}"#;
 /// let (traces, reading) = read_traces(file, &ReadOptions::default());
-/// assert_eq!(traces.len(), 1);
+/// assert_eq!((traces.len(), reading.format.unwrap().to_string()), (1, "tau2".to_owned()));
 /// assert_eq!(reading.errors[0].run(), Some(1));
 /// ```
 pub fn read_traces(bytes: &[u8], options: &ReadOptions) -> (Vec<Trace>, ReadSummary) {

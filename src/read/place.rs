@@ -29,11 +29,6 @@ impl Place {
         }
     }
 
-    /// Returns the number of lines that ended since an earlier position.
-    pub(crate) fn lines_from(self, earlier: Self) -> u64 {
-        self.line - earlier.line
-    }
-
     pub(crate) fn location(self) -> Location {
         Location { line: self.line, column: self.column }
     }

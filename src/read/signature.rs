@@ -182,42 +182,24 @@ pub(super) fn shown<'a>(document: &Document<'a>) -> Vec<Members<'a>> {
     objects.map(|item| Members::from(*item)).collect()
 }
 
-fn write_joined<T>(
-    f: &mut fmt::Formatter<'_>,
-    items: &[T],
-    separator: &str,
-    mut write: impl FnMut(&mut fmt::Formatter<'_>, &T) -> fmt::Result,
-) -> fmt::Result {
-    for (place, item) in items.iter().enumerate() {
-        if place > 0 {
-            f.write_str(separator)?;
-        }
-        write(f, item)?;
-    }
-    Ok(())
+fn joined<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
+    items.iter().map(show).collect::<Vec<_>>().join(separator)
+}
+
+fn quoted(key: &&str) -> String {
+    format!("`{key}`")
 }
 
 impl fmt::Display for Mark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Has(keys) => write_joined(f, keys, ", ", |f, key| write!(f, "`{key}`")),
-            HasOne(keys) => {
-                f.write_str("(")?;
-                write_joined(f, keys, " or ", |f, key| write!(f, "`{key}`"))?;
-                f.write_str(")")
-            }
+            Has(keys) => f.write_str(&joined(keys, ", ", quoted)),
+            HasOne(keys) => write!(f, "({})", joined(keys, " or ", quoted)),
             MayBeList(key) => write!(f, "`{key}` (a list)"),
-            Is(kind, keys) => write_joined(f, keys, ", ", |f, key| write!(f, "`{key}` ({})", kind.name())),
-            Says(key, patterns) => {
-                write!(f, "`{key}` ")?;
-                write_joined(f, patterns, "|", |f, pattern| f.write_str(pattern))
-            }
-            All(marks) => write_joined(f, marks, ", ", |f, mark| write!(f, "{mark}")),
-            Any(marks) => {
-                f.write_str("(")?;
-                write_joined(f, marks, " or ", |f, mark| write!(f, "{mark}"))?;
-                f.write_str(")")
-            }
+            Is(kind, keys) => f.write_str(&joined(keys, ", ", |key| format!("`{key}` ({})", kind.name()))),
+            Says(key, patterns) => write!(f, "`{key}` {}", patterns.join("|")),
+            All(marks) => f.write_str(&joined(marks, ", ", ToString::to_string)),
+            Any(marks) => write!(f, "({})", joined(marks, " or ", ToString::to_string)),
             Not(mark) => write!(f, "not {mark}"),
             In(key, mark) => write!(f, "`{key}` with [{mark}]"),
             Holds(key, mark) | Every(key, mark) => write!(f, "a list `{key}` of objects with [{mark}]"),
@@ -236,8 +218,7 @@ impl fmt::Display for Shape {
             Self::Lines(mark) => write!(f, "lines with {mark}"),
             Self::Each(mark) => write!(f, "objects with {mark}"),
             Self::Under(keys, mark) => {
-                write!(f, "objects with {mark}, in a list, in lines, or under ")?;
-                write_joined(f, keys, ", ", |f, key| write!(f, "`{key}`"))
+                write!(f, "objects with {mark}, in a list, in lines, or under {}", joined(keys, ", ", quoted))
             }
             Self::Together(what, _) | Self::Document(what, _) => f.write_str(what),
         }

@@ -34,7 +34,7 @@ pub fn render_run(trace: &Trace, findings: &[Finding], width: usize) -> String {
     let marked = findings.len().min(MARKS);
     let head = format!("{:marked$}  step turn actor  status            call → answer, or message", "");
     let mut text = format!("{}\n", cut(&head, width));
-    for step in trace {
+    for step in trace.steps() {
         let marks: String = findings
             .iter()
             .zip('a'..='z')

@@ -76,8 +76,9 @@ impl<'a> Arguments<'a> {
     /// Makes arguments from a JSON value, in canonical form. Null has the digest of an empty object.
     #[must_use]
     pub fn from_value(value: &Value) -> Self {
-        let canonical = canonical::of_value(value);
-        Self { digest: Digest::of_arguments(value), json: Some(Cow::Owned(canonical)) }
+        let json = canonical::of_value(value);
+        let digest = Arguments::from_json(&json).digest;
+        Self { json: Some(Cow::Owned(json)), digest }
     }
 
     /// Makes arguments from JSON text. Text that is not valid JSON counts as a string. `null` has the digest of

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// Maximum depth of lists and objects. A deeper text is kept unchanged, and a deeper value has the digest of a string.
-pub(super) const MAX_DEPTH: u8 = 128;
+const MAX_DEPTH: u8 = 128;
 
 /// 2^53: whole floats smaller than this in magnitude are written as integers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -19,82 +19,44 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 /// Returns a JSON value in canonical form. Does not recurse, so the depth is limited only by memory.
 pub(crate) fn of_value(value: &Value) -> String {
     let mut out = String::new();
-    let mut open: Vec<Container<'_>> = Vec::new();
-    let mut next = Some(value);
+    // For each open container, its closing bracket and what is left of it, last first. Items of a list have no key.
+    let mut open: Vec<(char, Vec<(Option<&String>, &Value)>)> = Vec::new();
+    let mut next = value;
     loop {
-        if let Some(value) = next.take() {
-            match value {
-                Value::Object(entries) => {
-                    let mut entries: Vec<_> = entries.iter().collect();
-                    entries.sort_unstable_by(|a, b| b.0.cmp(a.0));
-                    out.push('{');
-                    open.push(Container::Object { entries, begun: false });
-                }
-                Value::Array(items) => {
-                    out.push('[');
-                    open.push(Container::Array { items: items.iter(), begun: false });
-                }
-                Value::Number(number) if number.is_f64() => {
-                    write_float(number.as_f64().unwrap_or(0.0), &mut out);
-                }
-                Value::String(text) => write_text(text, &mut out),
-                other => out.push_str(&other.to_string()),
+        match next {
+            Value::Object(entries) => {
+                let mut left: Vec<_> = entries.iter().map(|(key, value)| (Some(key), value)).collect();
+                left.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+                out.push('{');
+                open.push(('}', left));
             }
-        }
-        match open.last_mut() {
-            None => return out,
-            Some(container) => {
-                next = container.next(&mut out);
-                if next.is_none() {
-                    out.push(container.end());
-                    open.pop();
-                }
+            Value::Array(items) => {
+                out.push('[');
+                open.push((']', items.iter().rev().map(|item| (None, item)).collect()));
             }
-        }
-    }
-}
-
-/// A container that is being written.
-enum Container<'v> {
-    Array {
-        items: std::slice::Iter<'v, Value>,
-        begun: bool,
-    },
-    /// The entries not yet written, in reverse order: `pop` returns the next.
-    Object {
-        entries: Vec<(&'v String, &'v Value)>,
-        begun: bool,
-    },
-}
-
-impl<'v> Container<'v> {
-    /// Writes the comma and key before the next value, and returns the value.
-    fn next(&mut self, out: &mut String) -> Option<&'v Value> {
-        match self {
-            Self::Array { items, begun } => {
-                let value = items.next()?;
-                if std::mem::replace(begun, true) {
-                    out.push(',');
-                }
-                Some(value)
+            Value::Number(number) if number.is_f64() => {
+                write_float(number.as_f64().unwrap_or(0.0), &mut out);
             }
-            Self::Object { entries, begun } => {
-                let (key, value) = entries.pop()?;
-                if std::mem::replace(begun, true) {
-                    out.push(',');
-                }
-                write_text(key, out);
-                out.push(':');
-                Some(value)
+            Value::String(text) => write_text(text, &mut out),
+            other => out.push_str(&other.to_string()),
+        }
+        let (key, value) = loop {
+            let Some((end, left)) = open.last_mut() else { return out };
+            if let Some(entry) = left.pop() {
+                break entry;
             }
+            out.push(*end);
+            open.pop();
+        };
+        // Only the first entry follows the opening bracket: a text ends with a quote.
+        if !out.ends_with(['{', '[']) {
+            out.push(',');
         }
-    }
-
-    fn end(&self) -> char {
-        match self {
-            Self::Array { .. } => ']',
-            Self::Object { .. } => '}',
+        if let Some(key) = key {
+            write_text(key, &mut out);
+            out.push(':');
         }
+        next = value;
     }
 }
 

@@ -13,14 +13,14 @@ use serde_json::Value;
 use xxhash_rust::xxh3::{xxh3_128, xxh3_128_with_seed};
 
 use super::action::Digests;
-use super::canonical::{self, MAX_DEPTH};
+use super::canonical;
 use super::step::{Event, Step};
 use crate::error::{Error, ErrorKind};
 use crate::json::{Json, Kind, Number, Read, spelling_of};
 
 /// The digest of a text or a JSON value. Only equality is meaningful: the bits may change between versions of
 /// this crate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Digest(u64, u64);
 
 impl fmt::Display for Digest {
@@ -110,39 +110,7 @@ impl Digest {
     /// A value nested deeper than 128 levels has the digest of its canonical text as a string.
     #[must_use]
     pub fn of_value(value: &Value) -> Self {
-        Self::of_shallow(value, 0).unwrap_or_else(|| Self::of_string(&canonical::of_value(value)))
-    }
-
-    /// Like [`Digest::of_value`], for a value at this depth. `None` if it is nested too deeply.
-    fn of_shallow(value: &Value, depth: u8) -> Option<Self> {
-        let deeper = || (depth < MAX_DEPTH).then_some(depth + 1);
-        Some(match value {
-            Value::Null => Self::tagged(OPAQUE, b"null"),
-            Value::Bool(value) => Self::tagged(OPAQUE, if *value { b"true" } else { b"false" }),
-            Value::Number(number) => {
-                let integer = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
-                match integer {
-                    Some(integer) => Self::tagged(NUMBER, &integer.to_le_bytes()),
-                    None => Self::of_float(number.as_f64().unwrap_or_default()),
-                }
-            }
-            Value::String(text) => Self::of_string(text),
-            Value::Array(items) => {
-                let depth = deeper()?;
-                let mut digest = Self::tagged(ARRAY, b"");
-                for item in items {
-                    digest = digest.and(Self::of_shallow(item, depth)?);
-                }
-                digest
-            }
-            Value::Object(entries) => {
-                let depth = deeper()?;
-                let pair = |(key, value): (&String, &Value)| {
-                    Some((Self::of_key(key.as_bytes()), Self::of_shallow(value, depth)?))
-                };
-                object(&mut entries.iter().map(pair).collect::<Option<Vec<_>>>()?)
-            }
-        })
+        Self::of_json(&canonical::of_value(value))
     }
 
     /// Like [`Digest::of_value`], for a string.

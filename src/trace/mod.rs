@@ -51,5 +51,5 @@ pub use step::{Actor, Actors, Event, Step, StepInput};
 pub use text::Text;
 pub(crate) use text::{KeptText, first_chars};
 pub(crate) use text_cow::TextCow;
-pub use trace::{Steps, Trace, TraceBuilder, TraceCollector};
+pub use trace::{Trace, TraceBuilder, TraceCollector};
 pub use usage::Usage;

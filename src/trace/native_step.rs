@@ -11,6 +11,7 @@ use super::step::{Actor, Actors, Event, Step, StepInput};
 use super::text::Text;
 use super::usage::Usage;
 use crate::error::{Error, Result};
+use crate::json::is_deeper;
 use crate::objects::in_order;
 
 /// Content of an action that `not_recorded` can list.
@@ -209,7 +210,7 @@ impl From<Step<'_>> for WireStep {
         if let Some((json, digest)) = wire.arguments_json.take().zip(arguments) {
             // Arguments that are not valid JSON count as a string.
             let value: Value = serde_json::from_str(&json).unwrap_or_else(|_| Value::String(json.clone()));
-            let is_same = depth(&value) <= DEEPEST && Arguments::from_value(&value).digest() == digest;
+            let is_same = !is_deep(&json) && Arguments::from_value(&value).digest() == digest;
             wire.arguments_json = (!is_same).then_some(json);
             wire.arguments = is_same.then(|| in_order(value));
         }
@@ -217,19 +218,7 @@ impl From<Step<'_>> for WireStep {
     }
 }
 
-/// Arguments nested deeper are written as text, which can be read back at any depth.
-const DEEPEST: usize = 100;
-
-/// Returns how deeply lists and objects are nested.
-fn depth(value: &Value) -> usize {
-    let (mut deepest, mut open) = (0, vec![(value, 0)]);
-    while let Some((value, depth)) = open.pop() {
-        deepest = deepest.max(depth);
-        match value {
-            Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
-            Value::Object(members) => open.extend(members.values().map(|member| (member, depth + 1))),
-            _ => {}
-        }
-    }
-    deepest
+/// Returns true if arguments are nested so deeply that they are written as text, which can be read back at any depth.
+fn is_deep(json: &str) -> bool {
+    json.trim_start().starts_with(['{', '[']) && is_deeper(json.trim_start().as_bytes(), 100)
 }

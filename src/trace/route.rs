@@ -49,14 +49,8 @@ impl ReferenceAction {
     /// an empty list for none.
     #[must_use]
     pub fn new(actor: Actor, name: &str, arguments: &Value, compare: Option<Vec<String>>) -> Self {
-        Self {
-            actor,
-            name: name.to_owned(),
-            name_digest: Digest::of_text(name),
-            arguments: canonical::of_value(arguments),
-            digest: Digest::of_arguments(arguments),
-            compare,
-        }
+        let digest = Digest::of_arguments(arguments);
+        Self::of_digest(actor, name, canonical::of_value(arguments), digest, compare)
     }
 
     /// Like [`ReferenceAction::new`], from a JSON text.

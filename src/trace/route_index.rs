@@ -134,7 +134,7 @@ fn with_members(name: Digest, members: &[String], given: &Members) -> Digest {
 
 /// The indexes of one route, each built on first use. They derive from the milestones, so equality ignores
 /// them.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Indices {
     agent: OnceLock<Arc<RouteIndex>>,
     user: OnceLock<Arc<RouteIndex>>,
@@ -149,12 +149,6 @@ impl Indices {
             Actors::All => &self.all,
         };
         slot.get_or_init(|| Arc::new(RouteIndex::new(milestones, actors)))
-    }
-}
-
-impl Clone for Indices {
-    fn clone(&self) -> Self {
-        Self { agent: self.agent.clone(), user: self.user.clone(), all: self.all.clone() }
     }
 }
 

@@ -60,13 +60,6 @@ pub enum Event<'a> {
 }
 
 /// A step before validation.
-///
-/// ```
-/// use wrongturn::{Action, trace::{Actor, StepInput}};
-///
-/// let step = StepInput::action(Actor::Agent, Action::new("look")).at(7).location("kitchen").progress(3.0);
-/// # let _ = step;
-/// ```
 #[derive(Debug, Clone)]
 pub struct StepInput<'a> {
     pub(crate) index: Option<u64>,

@@ -38,43 +38,6 @@ impl Default for Trace {
     }
 }
 
-/// The steps of a trace, in source order.
-#[derive(Debug, Clone)]
-pub struct Steps<'t>(std::slice::Iter<'t, Record>);
-
-impl<'t> Iterator for Steps<'t> {
-    type Item = Step<'t>;
-
-    fn next(&mut self) -> Option<Step<'t>> {
-        self.0.next().map(Record::view)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-
-    fn nth(&mut self, n: usize) -> Option<Step<'t>> {
-        self.0.nth(n).map(Record::view)
-    }
-}
-
-impl DoubleEndedIterator for Steps<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(Record::view)
-    }
-}
-
-impl ExactSizeIterator for Steps<'_> {}
-
-impl<'t> IntoIterator for &'t Trace {
-    type Item = Step<'t>;
-    type IntoIter = Steps<'t>;
-
-    fn into_iter(self) -> Steps<'t> {
-        self.steps()
-    }
-}
-
 impl Trace {
     /// Returns a builder.
     #[must_use]
@@ -84,14 +47,8 @@ impl Trace {
 
     /// Returns the steps in source order.
     #[must_use]
-    pub fn steps(&self) -> Steps<'_> {
-        Steps(self.steps.iter())
-    }
-
-    /// Like [`Trace::steps`].
-    #[must_use]
-    pub fn iter(&self) -> Steps<'_> {
-        self.steps()
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = Step<'_>> + ExactSizeIterator + Clone {
+        self.steps.iter().map(Record::view)
     }
 
     /// Returns the number of steps.

@@ -4,14 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// The time and tokens of a step. Verdicts do not depend on them. The cost of a finding is the time, input
 /// tokens and output tokens of the steps in its range.
-///
-/// ```
-/// use wrongturn::{Action, trace::{Actor, StepInput, Usage}};
-///
-/// let usage = Usage { input_tokens: Some(900), output_tokens: Some(40), ..Usage::default() };
-/// let step = StepInput::action(Actor::Agent, Action::new("look")).usage(usage);
-/// # let _ = step;
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {

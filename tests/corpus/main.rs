@@ -33,7 +33,7 @@ use order::mixed_corpus;
 use reading::folder::Folder;
 use serde_json::{Value, json};
 use wrongturn::{
-    Detector, ErrorKind, Finding, Fold, Location, ReadOptions, Scanner, Step, ToolErrorRecovery, Verdict,
+    Detector, ErrorKind, Fold, Location, ReadOptions, Scanner, Step, ToolErrorRecovery, Verdict,
     default_detectors,
     detect::{FailureClass, FailureMode, Judgement, Measure, ToolErrorRecoveryConfig},
     fingerprint::Fingerprint,

@@ -237,10 +237,6 @@ impl Fold for Reader {
         self.count += u64::from(arguments.is_some_and(|arguments| arguments.json().is_some()));
     }
 
-    fn confirmed(&self) -> &[Finding] {
-        &[]
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
     fn verdict(&self) -> Verdict {
         let measures = [Measure { name: "texts", value: self.count as f64 }].into();

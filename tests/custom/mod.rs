@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use wrongturn::{
-    Detector, Finding, Fold, Step, Verdict,
+    Detector, Fold, Step, Verdict,
     detect::{FailureClass, FailureMode, Judgement},
     trace::RouteStatus,
 };
@@ -43,10 +43,6 @@ impl<S: Debug + Clone + Send + Sync + 'static> Detector for Custom<S> {
 impl<S: Debug + Clone + Send + Sync + 'static> Fold for Custom<S> {
     fn observe(&mut self, step: &Step<'_>) {
         (self.observe)(&mut self.state, step);
-    }
-
-    fn confirmed(&self) -> &[Finding] {
-        &[]
     }
 
     fn verdict(&self) -> Verdict {

@@ -131,7 +131,7 @@ fn a_registry_takes_no_id_twice_and_knows_its_names() {
     );
     let mut registry = Registry::empty();
     registry.add(DetectorInfo::of::<Loop>()).unwrap();
-    assert_eq!(registry.iter().map(|info| info.id).collect::<Vec<_>>(), ["loop"]);
+    assert_eq!(registry.entries().iter().map(|info| info.id).collect::<Vec<_>>(), ["loop"]);
 }
 
 #[test]

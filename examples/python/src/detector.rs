@@ -147,10 +147,6 @@ impl Fold for PyFold {
         });
     }
 
-    fn confirmed(&self) -> &[Finding] {
-        &[]
-    }
-
     fn verdict(&self) -> Verdict {
         type Found = (u64, u64, String, String, String);
         let found: Vec<Found> =

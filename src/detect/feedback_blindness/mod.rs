@@ -8,12 +8,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Evidence;
-use super::detector::Fold;
-use super::finding::{FailureClass, Finding};
 use super::published::RefusedBefore;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
 use super::shared::{PassedOver, Phrases, PollingCall, TransientRules};
+use super::{FailureClass, Finding, Fold, Grid, Rule};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actors, RouteStatus};
@@ -145,8 +143,8 @@ pub(super) fn finding(
     observation: Option<String>,
     message: String,
 ) -> Finding {
-    let evidence = Evidence::FeedbackBlindness(FeedbackBlindnessEvidence { first_attempt, observation });
-    Finding::new(FeedbackBlindness::ID, FeedbackBlindness::MODE, (step, step), message, evidence)
+    let evidence = FeedbackBlindnessEvidence { first_attempt, observation };
+    FeedbackBlindness::finding((step, step), message, evidence)
 }
 
 /// Returns the part of the observation that evidence quotes.

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::detect::shared::{
-    Call, Check, Does, Facts, Failure, FailureKind, Meaning, Part, installed, installs, shell,
-};
+use crate::detect::shared::{Check, Does, Facts, Failure, FailureKind, Meaning, Part, installed, shell};
 use crate::trace::Digest;
 
 /// A call that failed.
@@ -70,8 +68,8 @@ impl Refusal {
                 FailureKind::Missing(_) if call.is_shell => {
                     let sets_path = call.text.contains("export path=");
                     // `pip install setuptools && python setup.py build`
-                    let installs_more =
-                        !ends_installing(call) && !installed(&call.text).is_subset(&installed(&before.text));
+                    let installs_more = !call.parts.last().is_some_and(Part::installs)
+                        && !installed(&call.text).is_subset(&installed(&before.text));
                     !sets_path
                         && !installs_more
                         && !call.parts.iter().any(|part| is_probe(call.text_of(part)))
@@ -124,11 +122,6 @@ impl Refusal {
 
 fn last_check(call: &Facts) -> Option<&Part> {
     call.call.parts.iter().rfind(|part| part.check.is_some())
-}
-
-/// Returns true if the last command of a line installs something.
-fn ends_installing(call: &Call) -> bool {
-    call.last_program().split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
 }
 
 /// Returns true if a command only imports modules and prints text or versions.

@@ -6,21 +6,19 @@ use std::sync::Arc;
 use super::barred::{Barred, PROGRAMS};
 use super::refusal::Refusal;
 use super::{FeedbackBlindness, FeedbackBlindnessConfig, finding, quote};
-use crate::detect::detector::Fold;
-use crate::detect::finding::{Confidence, FINDING_BYTES, Finding, Verdict};
-use crate::detect::incomparable;
-use crate::detect::measures::Measure;
 use crate::detect::shared::{
     Attempt, Attempts, Baseline, Call, Check, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker,
     Report, Shown, UserSays, after_colon, no_call, shell,
 };
-use crate::trace::{Action, Digest, DigestMap, DigestSet, Step, UnknownReason};
+use crate::detect::{Confidence, FINDING_BYTES, Finding, Fold, Measure, Verdict, incomparable};
+use crate::trace::{Action, Actors, Digest, DigestMap, DigestSet, Step, UnknownReason};
 
 /// The default rule: a failed call is blind if an earlier one met the same cause and nothing relevant changed
 /// since.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Blindness {
-    config: Arc<FeedbackBlindnessConfig>,
+    actors: Actors,
+    max_failures: u64,
     attempts: Attempts,
     no_call: NoCall,
     gains: ProgressTracker,
@@ -79,23 +77,9 @@ const NEAR: u64 = 8;
 
 impl Blindness {
     pub(super) fn new(rule: &FeedbackBlindness) -> Self {
-        Self {
-            config: Arc::clone(&rule.config),
-            attempts: Attempts::new(rule.config.actors, &rule.ready.0),
-            no_call: NoCall::default(),
-            gains: ProgressTracker::default(),
-            number: 0,
-            changes: VecDeque::new(),
-            refused: DigestMap::default(),
-            barred: Barred::default(),
-            ran: 0,
-            went_through: DigestMap::default(),
-            read: DigestMap::default(),
-            failed: DigestSet::default(),
-            user: UserSays::default(),
-            baseline: Baseline::default(),
-            findings: Vec::new(),
-        }
+        let FeedbackBlindnessConfig { actors, max_failures, .. } = *rule.config;
+        let attempts = Attempts::new(actors, &rule.ready.0);
+        Self { actors, max_failures, attempts, ..Self::default() }
     }
 
     fn refusal(&mut self, attempt: &Attempt, failure: &Failure, action: &Action<'_>) {
@@ -139,7 +123,7 @@ impl Blindness {
                 refused.turns = 0;
             } else if went_through {
                 // A check passed in between, which may have removed the cause: this turn does not exceed the limit yet.
-                refused.turns = refused.turns.min(self.config.max_failures - 1);
+                refused.turns = refused.turns.min(self.max_failures - 1);
             }
         }
         refused.turns += u64::from(last.is_none_or(|last| last.turn != now.turn));
@@ -157,7 +141,7 @@ impl Blindness {
         // A command that was stopped does not say why, so only the same command, script or check repeats it.
         let has_cause = failure.kind != FailureKind::Killed
             || refused.latest.iter().any(|earlier| earlier.is_same_call(&now) || earlier.runs_as(&now));
-        let is_over = refused.turns > self.config.max_failures
+        let is_over = refused.turns > self.max_failures
             && has_cause
             && failure.report != Some(Report::Counted)
             && !lists_again();
@@ -243,7 +227,7 @@ impl Blindness {
         if row.steps.len() < NAMED {
             row.steps.push(attempt.step);
         }
-        if row.turns >= self.config.max_failures && !row.is_reported {
+        if row.turns >= self.max_failures && !row.is_reported {
             row.is_reported = true;
             let (turns, last, said) = (row.turns, attempt.last_turn(), after_colon(&attempt.head));
             let first = row.steps.first().copied().unwrap_or(last);
@@ -269,7 +253,7 @@ impl Fold for Blindness {
         } else {
             self.user.observe(step);
         }
-        let Some(action) = step.action_of(self.config.actors) else { return };
+        let Some(action) = step.action_of(self.actors) else { return };
         let attempt = self.attempts.observe(step);
         let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) else { return };
         if self.gains.observe(step) {
@@ -324,9 +308,8 @@ impl Fold for Blindness {
         if self.attempts.are_incomparable() {
             return incomparable();
         }
-        Verdict::found(self.findings.clone(), |found| {
-            vec![Measure::count("actions", self.attempts.actions), Measure::count("blind_repeats", found)]
-        })
+        let blind = Measure::count("blind_repeats", self.findings.len() as u64);
+        Verdict::found(None, self.findings.clone(), [Measure::count("actions", self.attempts.actions), blind])
     }
 
     fn memory(&self) -> usize {

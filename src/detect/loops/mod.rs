@@ -7,11 +7,10 @@ mod stuck;
 
 use serde::{Deserialize, Serialize};
 
-use super::detector::Fold;
-use super::finding::FailureClass;
 use super::published::LoopRepeat;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
 use super::shared::{PassedOver, PollingCall, TransientRules};
+use super::{FailureClass, Fold, Grid, Rule};
 use crate::error::Result;
 use crate::names::named;
 use crate::trace::{Actors, RouteStatus};

@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use super::{Loop, LoopEvidence, LoopKind};
-use crate::detect::Evidence;
-use crate::detect::finding::{Confidence, Finding};
-use crate::detect::rule::Rule;
 use crate::detect::shared::{
     Attempt, Does, Facts, Said, Shown, after_colon, excerpt, is_blank, lines, no_call, without_colours,
 };
+use crate::detect::{Confidence, Finding, Rule};
 use crate::trace::Action;
 
 /// A loop, or a series of repeats that is not yet one.
@@ -163,7 +161,7 @@ impl Span {
         let (from, to) = self.place;
         let others = self.place != self.own;
         let what = if others { format!("{what}; with other repeats, steps {from}-{to}") } else { what };
-        let finding = Finding::new(Loop::ID, Loop::MODE, self.place, what, Evidence::Loop(evidence));
+        let finding = Loop::finding(self.place, what, evidence);
         let merged = self.merged.iter().map(|step| Finding::id_of(Loop::ID, step)).collect();
         Finding { merged, ..finding.with_id(self.found).tool(action).confidence(self.confidence) }
     }

@@ -6,14 +6,12 @@ use super::same_answer::SameAnswer;
 use super::same_question::SameQuestion;
 use super::span::Span;
 use super::{Loop, LoopConfig, LoopKind};
-use crate::detect::detector::Fold;
-use crate::detect::explanation::{Comparator, Condition, NearMiss};
-use crate::detect::finding::{Confidence, Finding, Verdict};
-use crate::detect::incomparable;
-use crate::detect::measures::Measure;
 use crate::detect::shared::{
     Attempt, Attempts, Does, Excuse, History, Looks, Meaning, NoCall, Past, ProgressTracker, UserSays,
     each_text, excerpt, shell, words,
+};
+use crate::detect::{
+    Comparator, Condition, Confidence, Finding, Fold, Measure, NearMiss, Verdict, incomparable,
 };
 use crate::trace::{Action, Actor, Digest, Event, Step};
 
@@ -330,9 +328,9 @@ impl Fold for Stuck {
         if self.attempts.are_incomparable() {
             return incomparable();
         }
-        Verdict::found(self.spans.iter().map(Span::finding).collect(), |found| {
-            vec![Measure::count("actions", self.attempts.actions), Measure::count("loops", found)]
-        })
+        let loops = Measure::count("loops", self.spans.len() as u64);
+        let measures = [Measure::count("actions", self.attempts.actions), loops];
+        Verdict::found(None, self.spans.iter().map(Span::finding).collect(), measures)
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {

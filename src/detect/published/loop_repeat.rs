@@ -2,17 +2,14 @@
 
 use std::cmp::Reverse;
 
-use crate::detect::detector::Fold;
-use crate::detect::finding::{Finding, Judgement, Verdict};
-use crate::detect::loops::{Loop, LoopConfig, LoopEvidence, LoopKind};
-use crate::detect::measures::Measure;
-use crate::detect::rule::Rule;
 use crate::detect::shared::{ProgressTracker, quoted};
-use crate::detect::{Evidence, incomparable};
+use crate::detect::{
+    Finding, Fold, Loop, LoopConfig, LoopEvidence, LoopKind, Measure, Verdict, incomparable,
+};
 use crate::trace::{Actors, Digest, DigestMap, Digests, Step};
 
 /// Counts how often each key occurs in a segment without progress. The finding covers the whole segment.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::detect) struct LoopRepeat {
     actors: Actors,
     min_repeats: u64,
@@ -47,16 +44,7 @@ struct Key {
 
 impl LoopRepeat {
     pub(in crate::detect) fn new(config: &LoopConfig) -> Self {
-        Self {
-            actors: config.actors,
-            min_repeats: config.min_repeats,
-            actions: 0,
-            comparable: false,
-            gains: ProgressTracker::default(),
-            segment: Segment::default(),
-            confirmed: Vec::new(),
-            closed: Vec::new(),
-        }
+        Self { actors: config.actors, min_repeats: config.min_repeats, ..Self::default() }
     }
 }
 
@@ -86,12 +74,7 @@ impl Fold for LoopRepeat {
         }
         let findings: Vec<Finding> = self.closed.iter().cloned().chain(self.segment.finding()).collect();
         let loops = Measure::count("loops", findings.len() as u64);
-        Verdict::Judged(Judgement {
-            detected: !findings.is_empty(),
-            measures: [Measure::count("actions", self.actions), loops].into(),
-            findings,
-            ..Judgement::default()
-        })
+        Verdict::found(None, findings, [Measure::count("actions", self.actions), loops])
     }
 
     fn memory(&self) -> usize {
@@ -144,7 +127,7 @@ impl Segment {
             period: period(&self.history),
         };
         let place = (self.first_step, self.last_step);
-        let finding = Finding::new(Loop::ID, Loop::MODE, place, message, Evidence::Loop(evidence));
+        let finding = Loop::finding(place, message, evidence);
         Some(finding.with_id(reported).tool(&most.name))
     }
 }

@@ -1,20 +1,16 @@
 //! The measure of recovery that Pisama publishes: the share of tool errors that are followed by a success of the same
 //! tool.
 
-use crate::detect::Evidence;
-use crate::detect::detector::Fold;
-use crate::detect::finding::{Finding, Judgement, Verdict};
-use crate::detect::measures::Measure;
-use crate::detect::rule::Rule;
 use crate::detect::shared::program_in;
-use crate::detect::tool_error_recovery::{
-    ToolError, ToolErrorRecovery, ToolErrorRecoveryEvidence, recovery_rate,
+use crate::detect::tool_error_recovery::recovery_rate;
+use crate::detect::{
+    Finding, Fold, Measure, ToolError, ToolErrorRecovery, ToolErrorRecoveryEvidence, Verdict,
 };
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 
-/// Follows the errors of each tool until the tool succeeds. With `by_program`, a shell counts as one tool for
-/// each program that it runs.
-#[derive(Debug)]
+/// Follows the errors of each tool until the tool succeeds, so nothing is confirmed before the end. With
+/// `by_program`, a shell counts as one tool for each program that it runs.
+#[derive(Debug, Default)]
 pub(in crate::detect) struct RecoveryRate {
     actors: Actors,
     threshold: f64,
@@ -56,15 +52,7 @@ struct Recovery {
 
 impl RecoveryRate {
     pub(in crate::detect) fn new(actors: Actors, threshold: f64, by_program: bool) -> Self {
-        Self {
-            actors,
-            threshold,
-            by_program,
-            calls: 0,
-            ids: DigestMap::default(),
-            tools: Vec::new(),
-            errors: Vec::new(),
-        }
+        Self { actors, threshold, by_program, ..Self::default() }
     }
 
     /// Returns the index of the action's tool in `tools`, and adds it if it is new.
@@ -107,10 +95,8 @@ impl RecoveryRate {
         let tool = self.tools.get(first.tool).map_or("", |tool| &tool.name);
         let message = format!("{} of {} tool errors recovered", self.recovered(), self.errors.len());
         let errors = self.errors.iter().map(|error| self.evidence(error)).collect();
-        let evidence =
-            Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence { errors, ..Default::default() });
-        let finding = Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, place, message, evidence);
-        Some(finding.tool(tool))
+        let evidence = ToolErrorRecoveryEvidence { errors, ..Default::default() };
+        Some(ToolErrorRecovery::finding(place, message, evidence).tool(tool))
     }
 
     fn evidence(&self, error: &Failure) -> ToolError {
@@ -164,22 +150,10 @@ impl Fold for RecoveryRate {
         }
     }
 
-    /// Nothing is confirmed before the end: a later success can still recover any error.
-    fn confirmed(&self) -> &[Finding] {
-        &[]
-    }
-
     fn verdict(&self) -> Verdict {
-        let (errors, rate) =
-            (self.errors.len() as u64, recovery_rate(self.recovered(), self.errors.len() as u64));
-        let detected = errors > 0 && rate < self.threshold;
-        Verdict::Judged(Judgement {
-            detected,
-            score: Some(rate),
-            findings: self.finding().filter(|_| detected).into_iter().collect(),
-            measures: self.measures().into(),
-            ..Judgement::default()
-        })
+        let rate = recovery_rate(self.recovered(), self.errors.len() as u64);
+        let finding = self.finding().filter(|_| rate < self.threshold);
+        Verdict::found(Some(rate), finding.into_iter().collect(), self.measures())
     }
 
     fn memory(&self) -> usize {

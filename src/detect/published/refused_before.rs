@@ -1,17 +1,15 @@
 //! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that earlier failed or got an
 //! answer with a negative phrase.
 
-use crate::detect::detector::Fold;
-use crate::detect::feedback_blindness::{FeedbackBlindnessConfig, finding, quote};
-use crate::detect::finding::{FINDING_BYTES, Finding, Judgement, Verdict};
-use crate::detect::measures::Measure;
+use crate::detect::feedback_blindness::{finding, quote};
 use crate::detect::shared::{Phrases, quoted};
+use crate::detect::{FINDING_BYTES, FeedbackBlindnessConfig, Finding, Fold, Measure, Verdict};
 use crate::trace::{Action, Actors, Digest, DigestMap, Status, Step};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Remembers, by the text of the command, which attempts were refused. A repeat counts even if it succeeds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::detect) struct RefusedBefore {
     actors: Actors,
     window: Option<u64>,
@@ -31,14 +29,8 @@ struct Attempt {
 
 impl RefusedBefore {
     pub(in crate::detect) fn new(config: &FeedbackBlindnessConfig, phrases: &Arc<Phrases>) -> Self {
-        Self {
-            actors: config.actors,
-            window: config.window,
-            phrases: Arc::clone(phrases),
-            actions: 0,
-            refused: DigestMap::default(),
-            findings: Vec::new(),
-        }
+        let FeedbackBlindnessConfig { actors, window, .. } = *config;
+        Self { actors, window, phrases: Arc::clone(phrases), ..Self::default() }
     }
 
     fn is_negative(&self, action: &Action<'_>) -> bool {
@@ -87,12 +79,7 @@ impl Fold for RefusedBefore {
 
     fn verdict(&self) -> Verdict {
         let blind = Measure::count("blind_repeats", self.findings.len() as u64);
-        Verdict::Judged(Judgement {
-            detected: !self.findings.is_empty(),
-            measures: [Measure::count("actions", self.actions), blind].into(),
-            findings: self.findings.clone(),
-            ..Judgement::default()
-        })
+        Verdict::found(None, self.findings.clone(), [Measure::count("actions", self.actions), blind])
     }
 
     fn memory(&self) -> usize {

@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::call::is_path;
-use super::lexicon::{Meaning, words};
 use super::phrase_search::Hints;
-use super::quote::{excerpt, short_path};
-use super::tool::Tool;
+use super::quote::short_path;
+use super::{Meaning, Tool, excerpt, words};
 use crate::json::{Json, Kind, Raw};
 use crate::trace::{Action, Arguments, Digest, Members};
 
@@ -22,7 +21,6 @@ const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpa
     "relativepath", "uri", "url"];
 /// Arguments that say which of its operations a tool is to do: `browser` with `{"action": "snapshot"}`.
 const OPERATIONS: [&str; 2] = ["action", "operation"];
-/// Arguments that hold code.
 const CODE: [&str; 4] = ["code", "jscode", "pythoncode", "sourcecode"];
 /// The line that ends code in a command line that is made of it. No code has it.
 const END: &str = "END_OF_CODE";

@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
-use super::does::Does;
 use super::failure_phrases::{KILLED, NO_SESSION};
 use super::phrase_search::Hints;
-use super::{Call, Facts, Failure, Part, PassedOver, Shown, facts, said, words};
+use super::{Call, Does, Facts, Failure, Part, PassedOver, Shown, facts, said, words};
 use crate::trace::{
     Action, Actor, Actors, Arguments, Digest, DigestMap, DigestSet, Event, Status, Step, UnknownReason,
     first_chars,
@@ -44,7 +43,6 @@ pub(crate) struct Attempt {
 /// Why it may be reasonable to make the same call again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Excuse {
-    /// The failure is transient.
     Transient,
     /// The answer says that something is not over yet, or the call itself waits.
     Waiting,
@@ -65,7 +63,7 @@ impl Attempt {
 
 /// Pairs calls that were left running with the polls that bring their outcomes. Remembers at most eight such
 /// calls.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Attempts {
     actors: Actors,
     passed_over: Arc<PassedOver>,
@@ -100,18 +98,7 @@ impl Attempts {
 
     /// Creates an empty record of the attempts of these actors.
     pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
-        Self {
-            actors,
-            passed_over: Arc::clone(passed_over),
-            actions: 0,
-            comparable: false,
-            running: VecDeque::new(),
-            changes: DigestSet::default(),
-            waited: 0,
-            looked: DigestMap::default(),
-            excused: DigestMap::default(),
-            unpaired: None,
-        }
+        Self { actors, passed_over: Arc::clone(passed_over), ..Self::default() }
     }
 
     /// Returns true if there were actions, but the arguments of none were recorded.
@@ -247,7 +234,6 @@ pub(crate) enum AnswerState {
     Told,
     /// The call never ran: another one failed, or was answered first.
     NeverRan,
-    /// The command is still running.
     Running,
     /// Something has not happened yet, or the call itself waits.
     Waiting,

@@ -4,19 +4,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::arguments::Given;
-use super::check::Check;
-use super::does::{Does, patched_file, program_of, written_file};
-use super::lexicon::{Meaning, words};
+use super::does::{installs, patched_file, program_of, written_file};
 use super::quote::shown;
 use super::shell::{self, Command, last_part};
-use super::tool::Tool;
+use super::{Check, Does, Meaning, Tool, words};
 use crate::trace::{Action, Arguments, Digest, Digests, Step};
 
 /// The normal form of a call.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Call {
     pub(crate) does: Does,
-    /// Whether it is a command line.
     pub(crate) is_shell: bool,
     /// Whether it is a command line that fails if any of its commands fails: they are joined by `&&` alone.
     pub(crate) is_strict: bool,
@@ -39,7 +36,7 @@ pub(crate) struct Call {
 }
 
 /// One simple command of a command line, or a whole call.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Part {
     /// Its index among the parts of the call, counted from 0.
     pub(crate) place: usize,
@@ -65,8 +62,9 @@ pub(crate) struct Part {
 }
 
 /// Whether a command reverts changes or restores them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Undo {
+    #[default]
     No,
     /// `git stash`, `git checkout a.py`
     Reverts,
@@ -93,6 +91,11 @@ impl Part {
     /// Returns true if it only prepares for other commands on the line.
     pub(crate) fn prepares(&self) -> bool {
         matches!(&*self.program, "chmod" | "cp" | "git add" | "ln" | "mkdir" | "mv" | "rm" | "touch")
+    }
+
+    /// Returns true if it installs something.
+    pub(crate) fn installs(&self) -> bool {
+        self.program.split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
     }
 
     /// Returns the name of the program, without its subcommand.
@@ -126,31 +129,9 @@ impl Call {
         let is_left_out =
             tool.is_shell && action.arguments.as_ref().present().and_then(Arguments::json) == Some("{}");
         let arguments = given.without_asides.or(digests.arguments).filter(|_| !is_left_out);
-        let part = Part {
-            place: 0,
-            does,
-            program: Arc::clone(&program),
-            shown: "".into(),
-            text: 0..0,
-            file,
-            script: None,
-            check: tool.check,
-            apart: false,
-            feeds: false,
-            silenced: false,
-            undo: Undo::No,
-        };
-        Self {
-            does,
-            is_shell: false,
-            is_strict: false,
-            program,
-            parts: vec![part],
-            target: target.map(str::to_owned),
-            text: String::new(),
-            key: arguments.map(|arguments| with_place(digests.folded_name.and(arguments))),
-            assigned: Digest::NONE,
-        }
+        let part = Part { does, program: Arc::clone(&program), file, check: tool.check, ..Part::default() };
+        let key = arguments.map(|arguments| with_place(digests.folded_name.and(arguments)));
+        Self { does, program, parts: vec![part], target: target.map(str::to_owned), key, ..Self::default() }
     }
 
     /// Classifies a command line: it writes if any of its commands writes, otherwise it runs if any runs, otherwise it

@@ -1,7 +1,7 @@
 //! Which commands of a command line decide its status, and which of them failed.
 
-use super::call::{Call, Part, is_path};
-use super::does::{Does, is_search};
+use super::call::is_path;
+use super::{Call, Does, Part, is_search};
 
 impl Call {
     /// Returns the parts that decide the status of a command line, last first: those that `&&` joins to the last one.

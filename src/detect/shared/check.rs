@@ -9,7 +9,6 @@ use super::shell::{Command, last_part};
 pub(crate) enum Check {
     /// Code given on the command line.
     Snippet,
-    /// A script.
     Script,
     /// The form of the code: a linter, a type checker.
     Form,

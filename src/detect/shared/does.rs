@@ -9,13 +9,14 @@ use super::phrase_search::Hints;
 use super::shell::{Command, last_part};
 
 /// The effect of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Does {
     /// Looks at something and leaves it as it is.
     Read,
     /// Changes something.
     Write,
     /// Runs something with unknown effects.
+    #[default]
     Run,
     /// Records a plan or a thought.
     Note,

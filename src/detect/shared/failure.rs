@@ -5,20 +5,16 @@
 
 use std::borrow::Cow;
 
-use super::arguments::each_text;
-use super::call::Call;
 use super::call_status::is_unparsed;
-use super::check::Check;
-use super::does::Does;
 use super::failure_lines::{complains, details, is_start_up, is_usage, quoted, telling};
 use super::failure_phrases::{
     ASSERTS, CAUSE, COUNTS, DIAGNOSTIC, DIFFERS, DONE, JSON_NO_TESTS, KILLED, MISSING, NO_TOOL, RAN, RED,
     REFUSED, SHAPE, TYPED, USAGE,
 };
 use super::failure_text::{TAIL, answers_no, is_echo, ran_no_test, states_failure, was_aborted};
-use super::lexicon::Meaning;
 use super::shell::last_part;
-use super::text::{exit_code, form_digest, lines, template, without_colours, without_numbers};
+use super::text::{exit_code, form_digest, template, without_numbers};
+use super::{Call, Check, Does, Meaning, each_text, lines, without_colours};
 use crate::trace::{Action, Digest, Provenance, Status, UnknownReason, first_chars};
 
 /// A failed action.
@@ -67,7 +63,6 @@ pub(crate) enum FailureKind {
     Missing(String),
     /// The arguments do not fit the tool, or the options do not fit the program.
     Usage,
-    /// Not allowed.
     Refused,
     /// A run of tests that ran none.
     NoTests,
@@ -75,7 +70,6 @@ pub(crate) enum FailureKind {
     Done,
     /// The harness does not know the tool.
     NoTool,
-    /// Anything else.
     Other,
 }
 
@@ -83,7 +77,6 @@ pub(crate) enum FailureKind {
 const XARGS: i64 = 123;
 
 impl Failure {
-    /// Returns the failure of an action, if it failed.
     pub(crate) fn of(call: &Call, action: &Action<'_>) -> Option<Self> {
         if !has_failed(call, action) {
             return None;

@@ -3,16 +3,13 @@
 //! An answer can state a failure in its text alone. A command line that ends in `|| true`, or whose output is
 //! piped, succeeds in any case, and many tools report success while they answer `{"error": …}`.
 
-use super::call::Call;
-use super::check::Check;
-use super::does::{Does, is_search};
 use super::failure_lines::{complains, names_itself};
 use super::failure_phrases::{
     COUNTS, DIAGNOSTIC, HINTS, JSON_HINTS, JSON_STATES, NO_TESTS, NOTHING, RAN, REFUSED, TYPED,
 };
-use super::lexicon::{Meaning, words};
 use super::shell::last_part;
-use super::text::{exit_code, lines, without_colours};
+use super::text::exit_code;
+use super::{Call, Check, Does, Meaning, is_search, lines, without_colours, words};
 use crate::trace::{Action, Arguments, Text, first_chars};
 
 /// How much of an answer is searched for a failure: `HEAD` characters from its start for structured calls,

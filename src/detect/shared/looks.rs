@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::shell::last_part;
-use super::text::{is_withheld, lines, was_shown_before};
-use super::{Attempt, Does, Facts};
+use super::text::was_shown_before;
+use super::{Attempt, Does, Facts, is_withheld, lines};
 use crate::trace::{Action, Digest, DigestMap, DigestSet, KeptText, Text};
 
 /// The latest looks since something was changed, at most eight.
@@ -201,7 +201,6 @@ struct ShownFile {
 }
 
 impl ShownLines {
-    /// Maximum number of files remembered.
     const FILES: usize = 64;
 
     /// Records that a file was changed. Files are identified by name, without folders.

@@ -8,7 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::bytes::{Captures, NoExpand, Regex, RegexBuilder};
 
 /// Phrases that match anywhere in a text, ignoring case.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::detect) struct Phrases {
     searcher: Option<AhoCorasick>,
     /// Whether a phrase has a non-ASCII letter with case; texts are then lower-cased before the search.

@@ -20,63 +20,49 @@ use crate::trace::{Action, Arguments, Digest, Digests, fold_name};
 ///
 /// let poll: PollingCall =
 ///     serde_json::from_value(json!({"tool": "process", "argument": "action", "values": ["poll", "log"]})).unwrap();
-/// assert_eq!(poll, PollingCall::with("process", "action", [Some("poll"), Some("log")]));
+/// let values = vec![Some("poll".to_owned()), Some("log".to_owned())];
+/// assert_eq!(poll, PollingCall::Call { tool: "process".to_owned(), argument: "action".to_owned(), values });
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct PollingCall(Repr);
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Repr {
+#[serde(untagged, deny_unknown_fields)]
+pub enum PollingCall {
+    /// Every call of this tool. Names are trimmed, and case is ignored.
     Tool(String),
-    Call(Call),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Call {
-    tool: String,
-    argument: String,
-    values: Vec<Option<String>>,
+    /// The calls of a tool in which one argument has one of these values.
+    Call {
+        /// The tool.
+        tool: String,
+        /// The argument.
+        argument: String,
+        /// Its values; `None` stands for an argument that is not given.
+        values: Vec<Option<String>>,
+    },
 }
 
 impl PollingCall {
-    /// Describes every call of this tool. Names are trimmed, and case is ignored.
-    #[must_use]
-    pub fn tool(tool: impl Into<String>) -> Self {
-        Self(Repr::Tool(tool.into()))
-    }
-
-    /// Describes the calls of this tool in which the argument has one of these values; `None` stands for an
-    /// argument that is not given.
-    #[must_use]
-    pub fn with<'v>(
-        tool: impl Into<String>,
-        argument: impl Into<String>,
-        values: impl IntoIterator<Item = Option<&'v str>>,
-    ) -> Self {
-        let values = values.into_iter().map(|value| value.map(Into::into)).collect();
-        Self(Repr::Call(Call { tool: tool.into(), argument: argument.into(), values }))
-    }
-
     /// Returns the polling calls of common agents.
     #[must_use]
     pub fn known() -> Vec<Self> {
+        let tool = |tool: &str| Self::Tool(tool.to_owned());
+        let call = |tool: &str, argument: &str, values: &[Option<&str>]| Self::Call {
+            tool: tool.to_owned(),
+            argument: argument.to_owned(),
+            values: values.iter().map(|value| value.map(str::to_owned)).collect(),
+        };
         vec![
-            Self::with("write_stdin", "chars", [None, Some("")]),
-            Self::tool("wait"),
-            Self::with("process", "action", [Some("poll"), Some("list"), Some("log")]),
-            Self::tool("TaskOutput"),
-            Self::tool("BashOutput"),
-            Self::tool("AgentOutputTool"),
-            Self::with("manage_task", "Action", [Some("status"), Some("list")]),
+            call("write_stdin", "chars", &[None, Some("")]),
+            tool("wait"),
+            call("process", "action", &[Some("poll"), Some("list"), Some("log")]),
+            tool("TaskOutput"),
+            tool("BashOutput"),
+            tool("AgentOutputTool"),
+            call("manage_task", "Action", &[Some("status"), Some("list")]),
         ]
     }
 
     fn name(&self) -> &str {
-        match &self.0 {
-            Repr::Tool(tool) | Repr::Call(Call { tool, .. }) => tool,
+        match self {
+            Self::Tool(tool) | Self::Call { tool, .. } => tool,
         }
     }
 
@@ -85,7 +71,7 @@ impl PollingCall {
         if fold_name(self.name()) != fold_name(action.name) {
             return false;
         }
-        let Repr::Call(Call { argument, values, .. }) = &self.0 else { return true };
+        let Self::Call { argument, values, .. } = self else { return true };
         let arguments = action.arguments.as_ref();
         let given = arguments.present().map(Arguments::json);
         let value = match (arguments.is_absent(), given) {
@@ -103,7 +89,7 @@ impl PollingCall {
 }
 
 /// The compiled fields `exempt` and `transient` of a configuration.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::detect) struct PassedOver {
     /// The digests of the folded names of the tools, to skip most calls quickly.
     tools: Vec<Digest>,
@@ -117,7 +103,6 @@ impl PassedOver {
         Self { tools, exempt: exempt.to_vec(), transient: transient.map(Matcher::new) }
     }
 
-    /// Checks the fields of a configuration.
     pub(in crate::detect) fn check(exempt: &[PollingCall], transient: Option<&TransientRules>) -> Result<()> {
         if exempt.iter().any(|call| call.name().trim().is_empty()) {
             return Err(Error::config("exempt", "a tool without a name"));
@@ -141,9 +126,9 @@ impl PassedOver {
                 return false;
             };
             let given = given.split(')').next().unwrap_or_default();
-            match &call.0 {
-                Repr::Tool(_) => true,
-                Repr::Call(Call { argument, values, .. }) => values.iter().any(|value| match value {
+            match call {
+                PollingCall::Tool(_) => true,
+                PollingCall::Call { argument, values, .. } => values.iter().any(|value| match value {
                     Some(value) => given.contains(&format!("{argument}:\"{value}\"")),
                     None => !given.contains(&format!("{argument}:")),
                 }),

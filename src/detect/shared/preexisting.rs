@@ -1,9 +1,6 @@
 //! Failures that also occur without the agent's changes.
 
-use super::attempts::Attempt;
-use super::call::Undo;
-use super::does::Does;
-use super::failure::Report;
+use super::{Attempt, Does, Report, Undo};
 use crate::trace::{Digest, DigestSet};
 
 /// Tracks whether changes were reverted, and which checks fail without them.

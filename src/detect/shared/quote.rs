@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::arguments::{Given, listed_arguments};
-use super::call::{Part, is_path};
+use super::call::is_path;
 use super::shell::Command;
-use super::{Facts, Failure, FailureKind};
+use super::{Facts, Failure, FailureKind, Part};
 use crate::json::Json;
 use crate::trace::{Action, Arguments, canonical_text, first_chars};
 

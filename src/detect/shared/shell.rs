@@ -125,6 +125,7 @@ pub(crate) fn last_part(path: &str) -> &str {
 }
 
 /// Splits a line into commands, advancing from one special character to the next.
+#[derive(Default)]
 struct Lexer<'l> {
     rest: &'l str,
     commands: Vec<Command<'l>>,
@@ -159,9 +160,7 @@ enum NextWord {
 
 impl<'l> Lexer<'l> {
     fn new(line: &'l str) -> Self {
-        let (commands, current, next_word) = (Vec::new(), Command::default(), NextWord::Plain);
-        let (awaited, complaints, apart) = (Vec::new(), false, false);
-        Self { rest: line, commands, current, word: None, next_word, complaints, awaited, apart }
+        Self { rest: line, ..Self::default() }
     }
 
     fn read(mut self) -> Vec<Command<'l>> {

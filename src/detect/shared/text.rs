@@ -87,28 +87,11 @@ pub(crate) fn was_shown_before(answer: Text<'_>) -> bool {
 }
 
 /// Returns true if a line begins like one that a harness puts around the output of a command.
+#[rustfmt::skip]
 fn may_wrap(line: &str) -> bool {
     let Some(start) = line.as_bytes().first_chunk::<2>() else { return false };
-    matches!(
-        &start.map(|byte| byte.to_ascii_lowercase()),
-        b"<r"
-            | b"</"
-            | b"<o"
-            | b"<s"
-            | b"st"
-            | b"ou"
-            | b"ch"
-            | b"wa"
-            | b"or"
-            | b"ex"
-            | b"[e"
-            | b"(c"
-            | b"(p"
-            | b"(n"
-            | b"co"
-            | b"pr"
-            | b"rc"
-    )
+    matches!(&start.map(|byte| byte.to_ascii_lowercase()), b"<r" | b"</" | b"<o" | b"<s" | b"st" | b"ou"
+        | b"ch" | b"wa" | b"or" | b"ex" | b"[e" | b"(c" | b"(p" | b"(n" | b"co" | b"pr" | b"rc")
 }
 
 fn bare(line: &str) -> &str {

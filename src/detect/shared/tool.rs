@@ -3,9 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::check::Check;
-use super::does::Does;
-use super::lexicon::{Meaning, words};
+use super::{Check, Does, Meaning, words};
 use crate::trace::{Digest, DigestMap, fold_name};
 
 /// The facts that follow from the name of a tool. Each thread caches them by name.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::purpose::is_install;
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
@@ -97,7 +96,7 @@ impl Checks {
         }
         // A module that a script did not find was installed.
         let removes = || ["uninstall", "remove", "--dry-run"].iter().any(|word| text.contains(word));
-        let installs = attempt.call.call.parts.iter().any(is_install) && !removes();
+        let installs = attempt.call.call.parts.iter().any(Part::installs) && !removes();
         if installs && action.status == Status::Ok && failure.is_none() {
             let names = installed(text);
             let misses = |failed: &FailedCheck| {

@@ -15,17 +15,13 @@ use goals::{End, Goals};
 use purpose::{CHANGE, INSTALL};
 use unsent::Unsent;
 
-use super::Evidence;
-use super::detector::Fold;
-use super::explanation::NearMiss;
-use super::finding::{Confidence, FailureClass, Finding, Judgement, Verdict};
-use super::measures::Measure;
 use super::published::RecoveryRate;
-use super::rule::{Grid, Rule, at_least, rule};
+use super::rule::{at_least, rule};
 use super::shared::{
     Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
     TransientRules, UserSays, after_colon, lines, stops,
 };
+use super::{Confidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Action, Actor, Actors, Event, RouteStatus, Status, Step, UnknownReason};
@@ -180,15 +176,13 @@ pub(crate) fn recovery_rate(recovered: u64, errors: u64) -> f64 {
 }
 
 fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, message: String) -> Finding {
-    let evidence = Evidence::ToolErrorRecovery(ToolErrorRecoveryEvidence {
+    let evidence = ToolErrorRecoveryEvidence {
         errors: Vec::new(),
         reason: Some(reason),
         tool: Some(tool.to_owned()),
         failures: Some(failures),
-    });
-    Finding::new(ToolErrorRecovery::ID, ToolErrorRecovery::MODE, place, message, evidence)
-        .tool(tool)
-        .confidence(Confidence::Likely)
+    };
+    ToolErrorRecovery::finding(place, message, evidence).tool(tool).confidence(Confidence::Likely)
 }
 
 /// Words with which an agent says that it could not do something, in lower case.
@@ -197,8 +191,9 @@ static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "
     "could not", "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed",
     "blocked", "denied", "rejected", "your approval", "please approve", "require approval", "requires approval"]));
 
-/// The default rule. Failed checks are judged separately; most other failures belong to goals.
-#[derive(Debug)]
+/// The default rule. Failed checks are judged separately; most other failures belong to goals. Nothing is confirmed
+/// before the end, because a later success can still reach any goal.
+#[derive(Debug, Default)]
 struct Recovery {
     actors: Actors,
     rate: RecoveryRate,
@@ -217,18 +212,9 @@ struct Recovery {
 
 impl Recovery {
     fn new(rule: &ToolErrorRecovery, rate: RecoveryRate) -> Self {
-        Self {
-            actors: rule.config.actors,
-            rate,
-            attempts: Attempts::new(rule.config.actors, &rule.ready),
-            goals: Goals::new(rule.config.min_attempts),
-            checks: Checks::default(),
-            unsent: Unsent::default(),
-            no_call: NoCall::default(),
-            user: UserSays::default(),
-            sent_back: None,
-            is_confessed: false,
-        }
+        let ToolErrorRecoveryConfig { actors, min_attempts, .. } = *rule.config;
+        let attempts = Attempts::new(actors, &rule.ready);
+        Self { actors, rate, attempts, goals: Goals::new(min_attempts), ..Self::default() }
     }
 
     fn end(&self) -> End {
@@ -302,12 +288,12 @@ impl Fold for Recovery {
         let sent_back = self.no_call.observe(step);
         let is_sent_back = sent_back.is_some();
         let counts = self.actors.include(Actor::Agent);
+        if counts {
+            self.unsent.observe(step, sent_back.as_ref());
+        }
         if let Some(sent_back) = sent_back.filter(|sent_back| sent_back.refused && counts) {
             let place = (sent_back.row_start, sent_back.last);
             self.sent_back = Some((place, sent_back.row, after_colon(&sent_back.head)));
-        }
-        if counts {
-            self.unsent.observe(step);
         }
         if let Event::Message(text) = step.event() {
             if !is_sent_back {
@@ -331,11 +317,6 @@ impl Fold for Recovery {
         if let Some(attempt) = attempt.filter(|attempt| ran && !attempt.polls) {
             self.attempt(&attempt, action);
         }
-    }
-
-    /// Nothing is confirmed before the end, because a later success can still reach any goal.
-    fn confirmed(&self) -> &[Finding] {
-        &[]
     }
 
     fn verdict(&self) -> Verdict {
@@ -366,13 +347,7 @@ impl Fold for Recovery {
             Measure::count("open", open + is_failing + self.unsent.open() + is_sent_back),
             Measure { name: "goal_recovery", value: goal_recovery },
         ]);
-        Verdict::Judged(Judgement {
-            detected: !findings.is_empty(),
-            score: Some(goal_recovery),
-            findings,
-            measures: measures.collect::<Vec<_>>().into(),
-            ..Judgement::default()
-        })
+        Verdict::found(Some(goal_recovery), findings, measures.collect::<Vec<_>>())
     }
 
     fn near_misses(&self) -> Vec<NearMiss> {

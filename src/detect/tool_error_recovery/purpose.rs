@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::detect::shared::{Check, Part, installs, words};
+use crate::detect::shared::{Check, Part, words};
 use crate::trace::{Action, Digest};
 
 /// The key of goals to change a file.
@@ -14,7 +14,7 @@ pub(super) const CHANGE: &str = "change";
 pub(super) const INSTALL: &str = "install";
 /// Returns the key of goals that share the purpose of this part of a call.
 pub(super) fn key(part: &Part, is_shell: bool) -> Digest {
-    if is_install(part) {
+    if part.installs() {
         return key_of("", INSTALL);
     }
     let key = match (&part.file, &part.script, part.check) {
@@ -32,10 +32,6 @@ pub(super) fn finds_files(name: &str) -> bool {
         words(name).any(|word| wanted.iter().any(|wanted| word.eq_ignore_ascii_case(wanted)))
     };
     has(&["glob", "grep"]) || has(&["find", "search"]) && has(&["file", "files"])
-}
-
-pub(super) fn is_install(part: &Part) -> bool {
-    part.program.split_once(' ').is_some_and(|(program, subcommand)| installs(program, subcommand))
 }
 
 pub(super) fn key_of(shell: &str, key: &str) -> Digest {

@@ -6,7 +6,7 @@ use memchr::memmem::Finder;
 
 use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
-use crate::detect::shared::{Call, Meaning, NoCall, each_text, quoted, words};
+use crate::detect::shared::{Call, Meaning, each_text, no_call, quoted, words};
 use crate::trace::{Action, Actor, Digest, DigestSet, Event, Step};
 
 /// Minimum number of lines by which a change can be distinguished from others.
@@ -22,7 +22,6 @@ static FENCE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("```"));
 /// Follows the changes to files that were refused for their format.
 #[derive(Debug, Default)]
 pub(super) struct Unsent {
-    no_call: NoCall,
     /// The agent's message, if it holds a block of code and is the last step.
     said: Option<String>,
     changes: Vec<Change>,
@@ -40,12 +39,13 @@ struct Change {
 }
 
 impl Unsent {
-    pub(super) fn observe(&mut self, step: &Step<'_>) {
-        let (refused, said) = (self.no_call.observe(step), self.said.take());
+    /// Processes the next step. `sent_back` is the turn without a call that it answers, if any.
+    pub(super) fn observe(&mut self, step: &Step<'_>, sent_back: Option<&no_call::Attempt<'_>>) {
+        let said = self.said.take();
         let Event::Message(text) = step.event() else { return };
         if step.actor() == Actor::Agent {
             self.said = text.may_hold(&FENCE).then(|| text.to_str().into_owned());
-        } else if let (Some(refused), Some(said)) = (refused.filter(|refused| refused.refused), said) {
+        } else if let (Some(refused), Some(said)) = (sent_back.filter(|turn| turn.refused), said) {
             for block in command_blocks(&said) {
                 self.refused((refused.step, refused.last), block);
             }

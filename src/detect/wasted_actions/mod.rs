@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub(super) use self::waste::Waste;
-use super::detector::Fold;
-use super::finding::FailureClass;
-use super::rule::{Grid, Rule, positive, rule};
+use super::rule::{positive, rule};
 use super::shared::{PassedOver, PollingCall, TransientRules};
+use super::{FailureClass, Fold, Grid, Rule};
 use crate::error::{Error, Result};
 use crate::names::named;
 use crate::trace::{Actors, RouteStatus};
@@ -109,7 +108,6 @@ named! {
 }
 
 impl WasteReason {
-    /// Returns the phrase for messages.
     fn told(self) -> &'static str {
         match self {
             Self::Failed => "failed",

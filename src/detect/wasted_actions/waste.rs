@@ -5,17 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{WasteReason, WastedActions, WastedActionsConfig, WastedActionsEvidence, WastedTool};
-use crate::detect::Evidence;
-use crate::detect::detector::Fold;
-use crate::detect::explanation::{Comparator, Condition, NearMiss};
-use crate::detect::finding::{Confidence, Finding, Judgement, Verdict};
-use crate::detect::measures::Measure;
-use crate::detect::rule::Rule;
 use crate::detect::shared::{
     Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, NoCall, Part, Report, ShownLines,
     UserSays, found_nothing, runs_no_test, shell::last_part,
 };
-use crate::trace::{Action, Digest, DigestMap, Step, UnknownReason};
+use crate::detect::{Comparator, Condition, Confidence, Finding, Fold, Measure, NearMiss, Verdict};
+use crate::trace::{Action, Actors, Digest, DigestMap, Step, UnknownReason};
 
 /// Stands for the tool in turns without a call.
 const NO_CALL: &str = "no call";
@@ -25,10 +20,13 @@ const STRETCH: u32 = 20;
 const STEPS: usize = 20;
 const NAMED: usize = 3;
 
-/// Counts the wasted actions of a trace.
-#[derive(Debug)]
+/// Counts the wasted actions of a trace. Nothing is confirmed before the end: the share may still fall.
+#[derive(Debug, Default)]
 pub(in crate::detect) struct Waste {
-    config: Arc<WastedActionsConfig>,
+    actors: Actors,
+    min_wasted: f64,
+    min_share: f64,
+    min_stretch: f64,
     pub(in crate::detect) attempts: Attempts,
     no_call: NoCall,
     pub(in crate::detect) actions: u64,
@@ -80,33 +78,9 @@ struct Seen {
 
 impl Waste {
     pub(in crate::detect) fn new(rule: &WastedActions) -> Self {
-        Self {
-            config: Arc::clone(&rule.config),
-            attempts: Attempts::new(rule.config.actors, &rule.ready),
-            no_call: NoCall::default(),
-            actions: 0,
-            changes: 0,
-            writes: 0,
-            waits: 0,
-            user: UserSays::default(),
-            latest: None,
-            follows: false,
-            seen: DigestMap::default(),
-            failures: DigestMap::default(),
-            baseline: Baseline::default(),
-            shown: ShownLines::default(),
-            written: DigestMap::default(),
-            failed_in: None,
-            has_written: false,
-            searched_in: None,
-            halves: 0,
-            recent: 0,
-            densest: 0,
-            place: None,
-            reasons: BTreeMap::new(),
-            steps: BTreeMap::new(),
-            by_tool: BTreeMap::new(),
-        }
+        let WastedActionsConfig { actors, min_wasted, min_share, min_stretch, .. } = *rule.config;
+        let attempts = Attempts::new(actors, &rule.ready);
+        Self { actors, min_wasted, min_share, min_stretch, attempts, ..Self::default() }
     }
 
     fn act(&mut self) {
@@ -227,8 +201,8 @@ impl Waste {
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(in crate::detect) fn is_too_much(&self) -> bool {
         let wasted = self.wasted();
-        let is_share = wasted >= self.config.min_share * self.actions as f64;
-        wasted >= self.config.min_wasted && (is_share || self.stretch() >= self.config.min_stretch)
+        let is_share = wasted >= self.min_share * self.actions as f64;
+        wasted >= self.min_wasted && (is_share || self.stretch() >= self.min_stretch)
     }
 
     /// Returns the greatest weight of wasted actions in a stretch of [`STRETCH`].
@@ -273,15 +247,8 @@ impl Waste {
             steps: self.steps.clone(),
             by_tool,
         };
-        Finding::new(
-            WastedActions::ID,
-            WastedActions::MODE,
-            place,
-            message,
-            Evidence::WastedActions(evidence),
-        )
-        .tool(tool.unwrap_or_default())
-        .confidence(Confidence::Likely)
+        let finding = WastedActions::finding(place, message, evidence);
+        finding.tool(tool.unwrap_or_default()).confidence(Confidence::Likely)
     }
 }
 
@@ -304,7 +271,7 @@ impl Fold for Waste {
         {
             self.count(reason, attempt.told_at, attempt.call.named());
         }
-        let Some(action) = step.action_of(self.config.actors) else { return };
+        let Some(action) = step.action_of(self.actors) else { return };
         let attempt = self.attempts.observe(step);
         let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
         let notes = attempt.as_ref().is_some_and(|attempt| attempt.call.call.does == Does::Note);
@@ -331,11 +298,6 @@ impl Fold for Waste {
         }
     }
 
-    /// Nothing is confirmed before the end: the share may still fall.
-    fn confirmed(&self) -> &[Finding] {
-        &[]
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn verdict(&self) -> Verdict {
         if self.attempts.are_incomparable() {
@@ -345,33 +307,27 @@ impl Fold for Waste {
         let of = |reasons: &[WasteReason]| {
             reasons.iter().filter_map(|reason| self.reasons.get(reason)).sum::<u64>()
         };
-        Verdict::Judged(Judgement {
-            detected: finding.is_some(),
-            score: Some(1.0 - (self.wasted() / (self.actions as f64).max(1.0)).min(1.0)),
-            findings: finding.into_iter().collect(),
-            measures: [
-                Measure::count("actions", self.actions),
-                Measure::count("failed", of(&[WasteReason::Failed, WasteReason::FailedAgain])),
-                Measure::count("repeated", of(&[WasteReason::KnownAnswer, WasteReason::KnownAgain])),
-                Measure { name: "wasted", value: self.wasted() },
-            ]
-            .into(),
-            ..Judgement::default()
-        })
+        let measures = [
+            Measure::count("actions", self.actions),
+            Measure::count("failed", of(&[WasteReason::Failed, WasteReason::FailedAgain])),
+            Measure::count("repeated", of(&[WasteReason::KnownAnswer, WasteReason::KnownAgain])),
+            Measure { name: "wasted", value: self.wasted() },
+        ];
+        let score = 1.0 - (self.wasted() / (self.actions as f64).max(1.0)).min(1.0);
+        Verdict::found(Some(score), finding.into_iter().collect(), measures)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     fn near_misses(&self) -> Vec<NearMiss> {
         let (wasted, actions) = (self.wasted(), (self.actions as f64).max(1.0));
         let at_least = |name, value, limit| Condition::measure(name, value, Comparator::AtLeast, limit);
-        let mut conditions = vec![at_least("wasted", wasted, self.config.min_wasted)];
+        let mut conditions = vec![at_least("wasted", wasted, self.min_wasted)];
         // Either is enough, so only the nearer one is named.
         let (share, stretch) = (wasted / actions, self.stretch());
-        let (min_share, min_stretch) = (self.config.min_share, self.config.min_stretch);
-        conditions.push(if share * min_stretch >= stretch * min_share {
-            at_least("share", share, min_share)
+        conditions.push(if share * self.min_stretch >= stretch * self.min_share {
+            at_least("share", share, self.min_share)
         } else {
-            at_least("stretch", stretch, min_stretch)
+            at_least("stretch", stretch, self.min_stretch)
         });
         let near = self.place.map(|place| NearMiss::new("wasted_actions", conditions).at(place));
         near.into_iter().collect()

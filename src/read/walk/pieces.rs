@@ -54,7 +54,7 @@ impl Walk<'_, '_, '_> {
             let Some(pieces) = walk.pieces.as_deref_mut() else { return };
             let kind = PieceKind::Items { header: Arc::clone(header), first, unclosed, list: walk.list };
             first = false;
-            let piece = Piece::cut(window, end, None, walk.runs.reading.format, kind, pieces);
+            let piece = Piece::cut(window, end, walk.runs.reading.format, kind, pieces);
             pieces.piece(piece, walk.runs.restart_positions());
         };
         let mut uncut = Uncut { seen: 0, records: 0, at: At::First };
@@ -151,28 +151,19 @@ pub(in crate::read) fn cut_lines(
     mut positions: impl FnMut() -> u64,
 ) -> Result<()> {
     let size = pieces.bytes().max(1);
-    let most = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).nth(PIECE_RECORDS).map(|last| last + 1);
+    // The last line end that a piece of these bytes may have, and the number of its lines.
+    let last = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).zip(1..=PIECE_RECORDS).last();
     loop {
         // Short lines make small pieces, so many pieces may be cut before more is read.
         let known = window.unread();
-        if let Some(end) = most(known.get(..size).unwrap_or(known)) {
-            let piece = Piece::cut(window, end, None, format, PieceKind::Lines, pieces);
-            pieces.piece(piece, positions());
-            continue;
+        if last(known.get(..size).unwrap_or(known)).is_none_or(|(_, lines)| lines < PIECE_RECORDS) {
+            window.fill(size)?;
         }
-        window.fill(size)?;
         let bytes = window.unread();
-        let full = bytes.get(..size).and_then(|piece| memchr::memrchr(b'\n', piece));
-        let end = match full {
-            Some(end) => Some(end + 1),
-            // A line that is longer than a piece is a piece of its own.
-            None if bytes.len() >= size => {
-                memchr::memchr(b'\n', bytes.get(size..).unwrap_or_default()).map(|end| size + end + 1)
-            }
-            None => None,
-        };
-        let end = match end {
-            Some(end) => end,
+        // A line that is longer than a piece is a piece of its own.
+        let beyond = || Some(size + memchr::memchr(b'\n', bytes.get(size..)?)?);
+        let end = match last(bytes.get(..size).unwrap_or(bytes)).map(|(end, _)| end).or_else(beyond) {
+            Some(end) => end + 1,
             None if window.is_whole() => bytes.len(),
             None => {
                 window.grow()?;
@@ -182,32 +173,22 @@ pub(in crate::read) fn cut_lines(
         if end == 0 {
             return Ok(());
         }
-        // Line ends are counted once, for both the limit and the position of the next piece.
-        let piece = bytes.get(..end).unwrap_or_default();
-        let start = window.place(0);
-        let behind = start.after(piece);
-        let too_many = behind.lines_from(start) > PIECE_RECORDS as u64;
-        let (end, behind) = match too_many.then(|| most(piece)).flatten() {
-            Some(end) => (end, None),
-            None => (end, Some(behind)),
-        };
-        let piece = Piece::cut(window, end, behind, format, PieceKind::Lines, pieces);
+        let piece = Piece::cut(window, end, format, PieceKind::Lines, pieces);
         pieces.piece(piece, positions());
     }
 }
 
 impl Piece {
-    /// Takes a piece out of an input, up to this end, with the position after it, if known.
+    /// Takes a piece out of an input, up to this end.
     fn cut(
         window: &mut Window<'_>,
         end: usize,
-        behind: Option<Place>,
         format: Option<Format>,
         kind: PieceKind,
         pieces: &mut (dyn Pieces + '_),
     ) -> Self {
         let place = window.place(0);
-        let behind = behind.unwrap_or_else(|| window.place(end));
-        Self { format, bytes: window.take(end, behind, pieces.buffer()), place, kind }
+        let after = window.place(end);
+        Self { format, bytes: window.take(end, after, pieces.buffer()), place, kind }
     }
 }

@@ -1,9 +1,9 @@
 //! The findings on the goals that are open at the end of a run.
 
 use super::{End, Goal, Goals};
-use crate::detect::finding::Finding;
 use crate::detect::shared::after_colon;
-use crate::detect::tool_error_recovery::{OpenReason, finding};
+use crate::detect::tool_error_recovery::finding;
+use crate::detect::{Finding, OpenReason};
 
 /// Open goals that together form one finding. `goal` is the latest of them.
 struct Group<'g> {

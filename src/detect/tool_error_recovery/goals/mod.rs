@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use super::OpenReason;
-use super::purpose::{files_in_diff, finds_files, is_install, key, key_of};
+use super::purpose::{files_in_diff, finds_files, key, key_of};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::shared::{
     Attempt, Does, FailureKind, Lines, Part, Phrases, Shown, found_nothing, identifiers, installed, is_search,
@@ -37,7 +37,6 @@ struct Goal {
 pub(super) struct End {
     /// The step of the user's latest request.
     pub(super) asked: u64,
-    /// Whether the agent was stopped.
     pub(super) is_stopped: bool,
     /// Whether the agent ends by saying that it could not do something.
     pub(super) is_confessed: bool,
@@ -66,11 +65,10 @@ impl Goal {
 }
 
 /// The goals of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Goals {
     pub(super) min_attempts: u64,
     all: Vec<Goal>,
-    /// Number of waiting goals.
     waiting: usize,
     /// Indices into `all`, by key.
     by_key: DigestMap<Vec<usize>>,
@@ -107,25 +105,9 @@ static ADMITS: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["sorry", "apol
 
 impl Goals {
     pub(super) fn new(min_attempts: u64) -> Self {
-        Self {
-            min_attempts,
-            all: Vec::new(),
-            waiting: 0,
-            by_key: DigestMap::default(),
-            changed: DigestSet::default(),
-            looked_up: DigestSet::default(),
-            done: DigestSet::default(),
-            new_look: None,
-            handed_over: None,
-            spoke: None,
-            admitted: None,
-            unadmitted: false,
-            tail: Vec::new(),
-            has_shell: false,
-        }
+        Self { min_attempts, ..Self::default() }
     }
 
-    /// Returns true if a goal is waiting.
     pub(super) fn any_waiting(&self) -> bool {
         self.waiting > 0
     }
@@ -239,7 +221,7 @@ impl Goals {
                 let does_it = |goal: &Goal| goal.does == Does::Write && !goal.targets.is_disjoint(&mine);
                 let counts = |goal: &&Goal| !goal.turns.contains(&attempt.turn) || does_it(goal);
                 let Some(goal) = self.all.get(place).filter(counts) else { continue };
-                let state = if is_install(part) {
+                let state = if part.installs() {
                     if goal.targets.is_disjoint(&installed(&call.text)) {
                         continue;
                     }
@@ -274,7 +256,7 @@ impl Goals {
         }
         let mine: BTreeSet<String> = match &told.file {
             Some(file) => BTreeSet::from([file.clone()]),
-            None if is_install(told) => installed(&call.text),
+            None if told.installs() => installed(&call.text),
             None if call.is_shell => BTreeSet::new(),
             None => identifiers(action),
         };
