@@ -68,6 +68,7 @@ pub struct Location {
 /// assert_eq!(error.location().map(|place| place.line), Some(2));
 /// assert!(error.to_string().starts_with("run 1: line 2 column "));
 /// ```
+#[derive(Debug)]
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
@@ -224,18 +225,6 @@ impl fmt::Display for Error {
             write!(f, "line {line} column {column}: ")?;
         }
         write!(f, "{}", self.0.cause)
-    }
-}
-
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("kind", &self.0.kind)
-            .field("path", &self.0.path)
-            .field("run", &self.0.run)
-            .field("location", &self.0.location)
-            .field("cause", &self.0.cause)
-            .finish()
     }
 }
 
