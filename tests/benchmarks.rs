@@ -80,7 +80,7 @@ fn perfect_predictions_score_one() {
     }
     // The published code counts only `yes` as correct, even for the episode that was won.
     assert_eq!(
-        reflect(&gold, &perfect(&gold), &with(Definition::Code)).all.detection_accuracy,
+        reflect(&gold, &perfect(&gold), &with(Definition::Code)).all.figure(Figure::DetectionAccuracy),
         Some(2.0 / 3.0)
     );
 }
@@ -94,7 +94,7 @@ fn empty_predictions_score_nothing() {
     assert_eq!((reflection.all.similarity_answered, reflection.all.episodes_without_ranges), (None, 2));
     assert_eq!(reflection.all.funnel["figure2"].detection, 3);
     // The published code excludes unanswered failures from the judge's mean.
-    assert_eq!(reflect(&gold, &[], &with(Definition::Code)).all.judge, None);
+    assert_eq!(reflect(&gold, &[], &with(Definition::Code)).all.figure(Figure::Judge), None);
     // Without episodes, no figure is defined.
     let nothing = reflect(&[], &perfect(&gold), &ReflectOptions::default());
     assert_eq!((figures(&nothing), nothing.unknown_predictions.len()), ([None; 6], 3));
@@ -110,12 +110,12 @@ fn ranges_are_scored_as_the_worked_examples_say() {
         of(json!([{"episode": "a", "detection": "yes", "ranges": ranges, "diagnoses":
             [{"failure": 0, "mode": "m", "description": "y", "judge": 1}]}]))
     };
-    let options = ReflectOptions::default();
+    let (options, located) = (ReflectOptions::default(), [Figure::Similarity, Figure::Recall]);
     let found = reflect(&one(json!([0, 9])), &said(json!([[0, 5]])), &options);
-    assert_eq!((found.all.similarity, found.all.recall), (Some(0.6), Some(0.6)));
+    assert_eq!(located.map(|one| found.all.figure(one)), [Some(0.6), Some(0.6)]);
     assert!(found.episodes[0].funnel.values().all(|stage| *stage == Stage::Pass));
     let found = reflect(&one(json!([5, 9])), &said(json!([[9, 5], [5, 9]])), &options);
-    assert_eq!((found.all.similarity, found.all.recall), (Some(0.5), Some(1.0)));
+    assert_eq!(located.map(|one| found.all.figure(one)), [Some(0.5), Some(1.0)]);
     let found = reflect(&one(json!([5, 9])), &said(json!([[0, 0], [1, 1], [2, 2], [5, 9]])), &options);
     let localization = found.episodes[0].localization.unwrap();
     assert_eq!((localization.recall, localization.ranges, localization.ignored_ranges), (0.0, 3, 1));
@@ -152,8 +152,8 @@ fn detectors_predict_like_a_model() {
     assert_eq!((gold.failures.len(), gold.task.as_str(), gold.subtask.as_deref()), (1, "jericho", Some("g")));
     let prediction = predict(&traces[0], &gold, &default_detectors());
     let reflection = reflect(&[gold], &[prediction], &ReflectOptions::default());
-    assert_eq!(reflection.all.detection_accuracy, Some(1.0));
-    assert!(reflection.all.recall.unwrap() > 0.5, "{:?}", reflection.all);
+    assert_eq!(reflection.all.figure(Figure::DetectionAccuracy), Some(1.0));
+    assert!(reflection.all.figure(Figure::Recall).unwrap() > 0.5, "{:?}", reflection.all);
     assert_eq!(reflection.all.judged_items, 0);
 }
 

@@ -22,7 +22,7 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use wrongturn::benchmarks::{GoldEpisode, Prediction, ReflectOptions, Stage, reflect};
+//! use wrongturn::benchmarks::{Figure, GoldEpisode, Prediction, ReflectOptions, Stage, reflect};
 //!
 //! let gold: Vec<GoldEpisode> = serde_json::from_value(json!([
 //!     {"id": "e", "task": "jericho", "failures": [{"type": "strategy/loop", "where": [0, 9]}]},
@@ -32,7 +32,7 @@
 //!         {"failure": 0, "mode": "strategy/loop", "description": "the lamp again", "judge": 1}]},
 //! ]))?;
 //! let reflection = reflect(&gold, &predicted, &ReflectOptions::default());
-//! assert_eq!(reflection.all.recall, Some(0.6));
+//! assert_eq!(reflection.all.figure(Figure::Recall), Some(0.6));
 //! assert_eq!(reflection.episodes[0].funnel["figure2"], Stage::Pass);
 //! # Ok::<(), serde_json::Error>(())
 //! ```

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{EpisodeScore, FunnelRule, Reflection, Stage};
 use crate::names::named;
-use crate::stats::{Interval, mean, ratio, ratio_bootstrap};
+use crate::stats::{Interval, float, mean, ratio, ratio_bootstrap};
 
 /// The scores of a model over a group of episodes.
 ///
@@ -20,30 +20,21 @@ pub struct ReflectionGroup {
     pub without_prediction: u64,
     /// Episodes in which detection is unanswered.
     pub unanswered_detection: u64,
-    /// Share of episodes in which detection is answered correctly.
-    pub detection_accuracy: Option<f64>,
     /// Episodes with annotated ranges.
     pub localized_episodes: u64,
     /// Episodes with annotated but without predicted ranges.
     pub episodes_without_ranges: u64,
-    /// Mean localization similarity over episodes with annotated ranges.
-    pub similarity: Option<f64>,
-    /// Mean localization recall over the same episodes.
-    pub recall: Option<f64>,
-    /// Mean similarity over those of them that also have predicted ranges.
+    /// Mean similarity over episodes with annotated and predicted ranges.
     pub similarity_answered: Option<f64>,
     /// Number of annotated failures.
     pub items: u64,
     /// Failures without a readable diagnosis.
     pub unanswered_items: u64,
-    /// Share of failures with the correct mode.
-    pub mode_accuracy: Option<f64>,
-    /// Mean token F1 of the descriptions.
-    pub token_f1: Option<f64>,
     /// Failures with a judge's score; under the paper's definition, unanswered failures have the score 0.
     pub judged_items: u64,
-    /// Mean score of the judge.
-    pub judge: Option<f64>,
+    /// The figures; in JSON, each is a field of the group.
+    #[serde(flatten)]
+    pub figures: Averages,
     /// Number of episodes that end at each stage, by funnel.
     pub funnel: BTreeMap<String, FunnelCounts>,
 }
@@ -70,9 +61,9 @@ named! {
     pub enum Figure: "figure" {
         /// Share of episodes in which detection is answered correctly.
         DetectionAccuracy = "detection_accuracy",
-        /// Localization similarity.
+        /// Localization similarity over episodes with annotated ranges.
         Similarity = "similarity",
-        /// Localization recall.
+        /// Localization recall over the same episodes.
         Recall = "recall",
         /// Share of failures with the correct mode.
         ModeAccuracy = "mode_accuracy",
@@ -84,17 +75,15 @@ named! {
 }
 
 impl Figure {
-    /// Returns the contribution of one episode to the sum and count of the figure.
-    fn share(self, episode: &EpisodeScore) -> (f64, f64) {
-        let localized = |value: fn(&super::LocalizationScore) -> f64| {
-            episode.localization.as_ref().map_or((0.0, 0.0), |score| (value(score), 1.0))
-        };
+    /// Returns the values of one episode, over all of which the figure is the mean.
+    fn values(self, episode: &EpisodeScore) -> Vec<f64> {
+        let localized =
+            |value: fn(&super::LocalizationScore) -> f64| episode.localization.iter().map(value).collect();
         let over_failures = |value: fn(&super::DiagnosisScore) -> Option<f64>| {
-            let values = episode.diagnosis.iter().filter_map(value);
-            values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0))
+            episode.diagnosis.iter().filter_map(value).collect()
         };
         match self {
-            Self::DetectionAccuracy => (f64::from(u8::from(episode.detection.correct)), 1.0),
+            Self::DetectionAccuracy => vec![f64::from(u8::from(episode.detection.correct))],
             Self::Similarity => localized(|score| score.similarity),
             Self::Recall => localized(|score| score.recall),
             Self::ModeAccuracy => over_failures(|score| Some(f64::from(u8::from(score.mode_correct)))),
@@ -134,30 +123,23 @@ impl ReflectionGroup {
         };
         let located = || episodes.iter().filter_map(|episode| episode.localization.as_ref());
         let items = || episodes.iter().flat_map(|episode| &episode.diagnosis);
-        let judged = || items().filter_map(|item| item.judge);
+        let figure =
+            |figure: &Figure| (*figure, mean(episodes.iter().flat_map(|episode| figure.values(episode))));
         let funnel =
             |name: &String| FunnelCounts::of(episodes.iter().filter_map(|episode| episode.funnel.get(name)));
         Self {
             episodes: episodes.len() as u64,
             without_prediction: count(|episode| !episode.predicted),
             unanswered_detection: count(|episode| episode.detection.answer.is_none()),
-            detection_accuracy: ratio(count(|episode| episode.detection.correct), episodes.len() as u64),
             localized_episodes: located().count() as u64,
             episodes_without_ranges: located().filter(|score| score.ranges == 0).count() as u64,
-            similarity: mean(located().map(|score| score.similarity)),
-            recall: mean(located().map(|score| score.recall)),
             similarity_answered: mean(
                 located().filter(|score| score.ranges > 0).map(|score| score.similarity),
             ),
             items: items().count() as u64,
             unanswered_items: items().filter(|item| !item.answered).count() as u64,
-            mode_accuracy: ratio(
-                items().filter(|item| item.mode_correct).count() as u64,
-                items().count() as u64,
-            ),
-            token_f1: mean(items().map(|item| item.token_f1)),
-            judged_items: judged().count() as u64,
-            judge: mean(judged()),
+            judged_items: items().filter(|item| item.judge.is_some()).count() as u64,
+            figures: Figure::VARIANTS.iter().map(figure).collect(),
             funnel: funnels.keys().map(|name| (name.clone(), funnel(name))).collect(),
         }
     }
@@ -165,14 +147,7 @@ impl ReflectionGroup {
     /// Returns a figure of the group.
     #[must_use]
     pub fn figure(&self, figure: Figure) -> Option<f64> {
-        match figure {
-            Figure::DetectionAccuracy => self.detection_accuracy,
-            Figure::Similarity => self.similarity,
-            Figure::Recall => self.recall,
-            Figure::ModeAccuracy => self.mode_accuracy,
-            Figure::TokenF1 => self.token_f1,
-            Figure::Judge => self.judge,
-        }
+        self.figures.get(&figure).copied().flatten()
     }
 }
 
@@ -216,7 +191,8 @@ impl Reflection {
     pub fn intervals(&self, task: Option<&str>, resamples: u32, seed: u64) -> FigureIntervals {
         let chosen = || self.episodes.iter().filter(|episode| task.is_none_or(|task| task == episode.task));
         let interval = |figure: Figure| {
-            let shares: Vec<(f64, f64)> = chosen().map(|episode| figure.share(episode)).collect();
+            let share = |values: Vec<f64>| (values.iter().sum(), float(values.len() as u64));
+            let shares: Vec<(f64, f64)> = chosen().map(|episode| share(figure.values(episode))).collect();
             (figure, ratio_bootstrap(&shares, resamples, seed))
         };
         Figure::VARIANTS.iter().copied().map(interval).collect()
