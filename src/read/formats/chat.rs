@@ -7,7 +7,7 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 
 pub(in crate::read) use super::chat_around::{around, metadata, reward};
-use super::chat_element::ElementProbe;
+use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::prelude::*;
 
@@ -144,11 +144,11 @@ fn form(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Op
     let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
     let mut decided = false;
     let walked = source.walk(|json, _| {
-        let element = ElementProbe::at(json)?;
-        messages &= element.is_message;
-        items &= element.is_item;
-        typed |= element.of_calls.is_some();
-        called |= element.of_calls == Some(true);
+        let element = Element::of(Members::of(json));
+        messages &= element.is_message();
+        items &= element.is_item();
+        typed |= element.has_type();
+        called |= element.item.is_some();
         count += 1;
         // Items may follow a few messages with a type, so such messages do not decide at once.
         let are_messages = messages && may_be_chat && (!typed || count >= words::DECISIVE_ITEMS);
@@ -285,11 +285,11 @@ fn converse<'a>(source: &Source<'_, 'a>, found: Form, around: &Members<'_>) -> R
             if is_output && !std::mem::replace(&mut in_output, true) {
                 conversation.of_one_response(around.usage("usage"));
             }
-            let start = json.offset();
-            if conversation.element(json)? {
+            let element = json.raw()?;
+            if conversation.add(element.into()) {
                 return Ok(Continue(()));
             }
-            unfit = Some(start);
+            unfit = Some(element.offset());
             Ok(Break(()))
         })?;
         match unfit {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use super::chat::{Form, metadata, reward};
-use super::chat_element::ElementProbe;
+use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::prelude::*;
 use crate::read::text_calls;
@@ -52,9 +52,7 @@ fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
 }
 
 fn is_conversation(list: Raw<'_>) -> bool {
-    let is_message = |item: Raw<'_>| {
-        is_spoken(item) || ElementProbe::at(&mut item.json()).is_ok_and(|look| look.is_message)
-    };
+    let is_message = |item: Raw<'_>| is_spoken(item) || Element::from(item).is_message();
     list.kind() == Kind::List && list.items().is_some_and(|items| are_messages(&items, &is_message))
 }
 
@@ -71,29 +69,30 @@ fn is_spoken(item: Raw<'_>) -> bool {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
-        Document::Lines(_) => Ok(()),
-        Document::Object(members) => match held(members, TOP) {
-            Some(list) => converse(&list.items().unwrap_or_default(), members, metadata(members), runs),
-            None => Ok(()),
-        },
+        Document::Lines(_) => {}
+        Document::Object(members) => {
+            if let Some(list) = held(members, TOP) {
+                converse(&list.items().unwrap_or_default(), members, metadata(members), runs);
+            }
+        }
         Document::List(items) if items.first().is_some_and(|item| is_spoken(*item)) => {
-            converse(items, &Members::default(), Metadata::default(), runs)
+            converse(items, &Members::default(), Metadata::default(), runs);
         }
         Document::List(items) => {
             for item in whole_input::latest(items, runs) {
                 if let Some((list, around)) = record(item) {
-                    converse(&list.items().unwrap_or_default(), &around, metadata(&around), runs)?;
+                    converse(&list.items().unwrap_or_default(), &around, metadata(&around), runs);
                 } else {
                     runs.pass_over("items without messages", 1);
                 }
             }
-            Ok(())
         }
     }
+    Ok(())
 }
 
 /// Emits the run of a list of messages. `around` is the object that holds them.
-fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) -> Read<()> {
+fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) {
     let reward = reward(around);
     let system = around.message("system");
     if messages.first().is_some_and(|first| is_spoken(*first)) {
@@ -105,18 +104,15 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
             runs.pass_over("elements that are not messages", u64::from(!spoken.add(turn, *message)));
         }
         runs.give_unrouted(&mut spoken.steps, metadata, reward);
-        return Ok(());
+        return;
     }
     let mut conversation = Conversation::new(Form::Messages, metadata);
     conversation.reward = reward;
     if let Some(system) = system {
         conversation.assembler.message(Actor::System, 0, system);
     }
-    for message in messages {
-        conversation.take(&mut message.json())?;
-    }
+    messages.iter().for_each(|message| conversation.take(*message));
     conversation.give(runs);
-    Ok(())
 }
 
 /// A ShareGPT conversation. Calls have no ids: results answer them in order.

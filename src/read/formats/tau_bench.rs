@@ -132,7 +132,7 @@ fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
 }
 
 fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
-    let call = ToolCall::read(json)?.call.unwrap_or_else(|| Call::new(0, None, ""));
+    let call = ToolCall::of(&Members::from(json.raw()?)).call.unwrap_or_else(|| Call::new(0, None, ""));
     Ok(Call { turn, ..call })
 }
 
