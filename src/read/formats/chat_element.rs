@@ -98,14 +98,19 @@ impl<'a> Element<'a> {
     }
 
     pub(super) fn is_message(&self) -> bool {
-        let has = |keys: &[&str]| keys.iter().any(|key| self.members.has(key));
+        let has_calls = || ["tool_calls", "function_call"].iter().any(|key| self.members.has(key));
+        (self.content.is_some() || has_calls()) && self.may_be_message()
+    }
+
+    /// Returns true if it is a message, or would be one if it had content or calls.
+    pub(super) fn may_be_message(&self) -> bool {
         // Only the reader of events reads texts under other keys.
         let has_other_text =
             || ["message", "model_output"].iter().any(|key| self.members.is(key, Kind::String));
         self.role.is_some()
             && !self.is_step
-            && (self.content.is_some() || has(&["tool_calls", "function_call"]) && !has_other_text())
-            && !has(&["parts", "requestor", "toolUseId"])
+            && (self.content.is_some() || !has_other_text())
+            && !["parts", "requestor", "toolUseId"].iter().any(|key| self.members.has(key))
             && !self.tool_calls.iter().any(|call| call.is_foreign)
     }
 

@@ -28,32 +28,39 @@ fn has_conversations(document: &Document<'_>) -> bool {
     match document {
         // Each line is read as a document of its own.
         Document::Lines(_) => false,
-        Document::Object(members) => held(members, TOP).is_some(),
+        Document::Object(members) => held(members, TOP, is_conversation).is_some(),
         Document::List(items) if are_messages(items, &|item| is_spoken(item)) => true,
-        Document::List(items) => items.first().is_some_and(|item| record(*item).is_some()),
+        Document::List(items) => items.first().is_some_and(|item| record(*item, is_conversation).is_some()),
     }
 }
 
-/// Returns the first list of messages under these keys of an object.
-fn held<'a>(members: &Members<'a>, keys: &[&str]) -> Option<Raw<'a>> {
-    keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list))
+/// Returns the first value under these keys of an object that is a list of messages by `fits`.
+fn held<'a>(members: &Members<'a>, keys: &[&str], fits: fn(Raw<'_>) -> bool) -> Option<Raw<'a>> {
+    keys.iter().filter_map(|key| members.get(key)).find(|list| fits(*list))
 }
 
 /// Returns the messages in a list item, and the members of the item.
-fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
+fn record(item: Raw<'_>, fits: fn(Raw<'_>) -> bool) -> Option<(Raw<'_>, Members<'_>)> {
     match item.kind() {
         Kind::Object => {
             let members = Members::from(item);
-            held(&members, &LISTS).map(|list| (list, members))
+            held(&members, &LISTS, fits).map(|list| (list, members))
         }
-        Kind::List if is_conversation(item) => Some((item, Members::default())),
+        Kind::List if fits(item) => Some((item, Members::default())),
         _ => None,
     }
 }
 
 fn is_conversation(list: Raw<'_>) -> bool {
     let is_message = |item: Raw<'_>| is_spoken(item) || Element::from(item).is_message();
-    list.kind() == Kind::List && list.items().is_some_and(|items| are_messages(&items, &is_message))
+    list.items().is_some_and(|items| are_messages(&items, &is_message))
+}
+
+/// Like [`is_conversation`], but some of the messages may lack content.
+fn may_be_conversation(list: Raw<'_>) -> bool {
+    let may_be = |item: Raw<'_>| is_spoken(item) || Element::from(item).may_be_message();
+    let is_message = |item: &Raw<'_>| is_spoken(*item) || Element::from(*item).is_message();
+    list.items().is_some_and(|items| are_messages(&items, &may_be) && items.iter().any(is_message))
 }
 
 fn are_messages(items: &[Raw<'_>], is_message: &dyn Fn(Raw<'_>) -> bool) -> bool {
@@ -71,7 +78,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Lines(_) => {}
         Document::Object(members) => {
-            if let Some(list) = held(members, TOP) {
+            if let Some(list) = held(members, TOP, is_conversation) {
                 converse(&list.items().unwrap_or_default(), members, metadata(members), runs);
             }
         }
@@ -80,7 +87,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
         Document::List(items) => {
             for item in whole_input::latest(items, runs) {
-                if let Some((list, around)) = record(item) {
+                if let Some((list, around)) = record(item, may_be_conversation) {
                     converse(&list.items().unwrap_or_default(), &around, metadata(&around), runs);
                 } else {
                     runs.pass_over("items without messages", 1);
