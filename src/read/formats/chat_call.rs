@@ -29,6 +29,20 @@ impl<'a> ToolCall<'a> {
             is_foreign: entry.has("requestor") || entry.is("function", Kind::String),
         }
     }
+
+    /// Reads an object in the place of a list: one call, or, as fast-agent writes them, requests of MCP by id.
+    pub(super) fn of_object(object: &Members<'a>) -> Vec<Self> {
+        let one = Self::of(object);
+        if one.call.is_some() {
+            return vec![one];
+        }
+        let request = |(id, request): (&str, Raw<'a>)| {
+            let call = request.member("params").and_then(function_call);
+            let call = call.map(|call| Call { id: Some(id.to_owned().into()), ..call });
+            Self { call, answered: None, is_foreign: false }
+        };
+        object.iter().map(request).collect()
+    }
 }
 
 /// Keys of the result of a call in its entry.

@@ -37,6 +37,9 @@ impl<'a> Element<'a> {
         };
         let lists = ["tool_calls", "function_call"].into_iter().flat_map(|key| members.objects(key));
         let mut tool_calls: Vec<_> = lists.map(|call| ToolCall::of(&call)).collect();
+        if members.is("tool_calls", Kind::Object) {
+            tool_calls.extend(ToolCall::of_object(&members.object("tool_calls")));
+        }
         if tool_calls.is_empty() && members.is("tool_call", Kind::Object) {
             tool_calls.push(ToolCall { is_foreign: false, ..ToolCall::of(&members.object("tool_call")) });
             tool_calls.retain(|read| read.call.is_some());
@@ -76,6 +79,14 @@ impl<'a> Element<'a> {
     /// Returns the results inside one message of AutoGen 0.2, as separate messages.
     pub(super) fn tool_responses(&self) -> Vec<Self> {
         self.members.objects("tool_responses").map(Self::of).collect()
+    }
+
+    /// Returns the results by id inside one message of fast-agent, as separate messages.
+    pub(super) fn tool_results(&self) -> Vec<Self> {
+        let results = self.members.object("tool_results");
+        let of =
+            |(id, result): (&str, Raw<'a>)| Self { answers: Some(id.to_owned().into()), ..result.into() };
+        results.iter().map(of).collect()
     }
 
     pub(super) fn extra(&self) -> Extra<'a> {

@@ -166,6 +166,10 @@ impl<'a> Conversation<'a> {
             responses.into_iter().for_each(|response| self.result(turn, false, response));
             return;
         }
+        for result in element.tool_results() {
+            let turn = self.end_turn();
+            self.result(turn, false, result);
+        }
         let is_bare = role == "observation" && element.answers.is_none();
         if let Some(list) = element.content.filter(|_| is_bare)
             && let Some(results) = chat_content::bare_results(list)
