@@ -4,7 +4,7 @@ use memchr::memmem;
 
 use super::otel;
 use super::prelude::*;
-use crate::read::call_outcome::{broken_off, have_failed, in_background, never_ran, typed_output};
+use crate::read::call_outcome::have_failed;
 
 /// Returns the items of a list whose items have no types.
 pub(super) fn bare_results(content: Raw<'_>) -> Option<Vec<Raw<'_>>> {

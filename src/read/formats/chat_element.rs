@@ -4,8 +4,6 @@ use super::chat_call::{ToolCall, function_call};
 use super::chat_items::Item;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
-use crate::read::call_outcome::{at_start, broken_off, in_background, never_ran};
-
 #[derive(Debug, Default)]
 pub(super) struct Element<'a> {
     members: Members<'a>,

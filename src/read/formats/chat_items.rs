@@ -4,7 +4,6 @@ use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::codex_text;
 use super::prelude::*;
-use crate::read::call_outcome::never_ran;
 use crate::read::written_results;
 
 /// The kind of an item, by its type.

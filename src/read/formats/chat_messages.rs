@@ -9,8 +9,7 @@ use super::chat_element::Element;
 use super::codex_text;
 use super::prelude::*;
 use crate::read::answers_without_id::InOrder;
-use crate::read::call_outcome::{in_last_line, reports_failure};
-use crate::read::text_calls;
+use crate::read::call_outcome::in_last_line;
 use crate::read::written_results::{self, Unwrapped};
 use crate::trace::Entry;
 

@@ -7,8 +7,7 @@ use super::chat::{Form, metadata, reward};
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::prelude::*;
-use crate::read::text_calls;
-use crate::read::text_grammars::{self, Written};
+use crate::read::text_grammars::Written;
 use crate::read::whole_input;
 
 pub(super) const FORMAT: Definition = Definition {

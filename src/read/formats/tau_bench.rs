@@ -5,11 +5,7 @@ use std::sync::Arc;
 
 use super::chat_call::ToolCall;
 use super::prelude::*;
-use crate::error::Error;
-use crate::json::Fault;
 use crate::read::answers_without_id::InOrder;
-use crate::read::format::RecordReader;
-use crate::read::header::Header;
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(super) const FORMAT: Definition = Definition {
