@@ -195,13 +195,11 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         give(conversation, members, runs);
         Ok(())
     };
-    match source_of(members) {
-        Some((source, form)) => read(&source, form),
-        None => {
-            let read_all = |items: &[Raw<'_>]| read(&Source::of(items.to_vec()), Form::Messages);
-            written(members, read_all).unwrap_or(Ok(()))
-        }
+    if let Some((source, form)) = source_of(members) {
+        return read(&source, form);
     }
+    let read_all = |items: &[Raw<'_>]| read(&Source::of(items.to_vec()), Form::Messages);
+    written(members, read_all).unwrap_or(Ok(()))
 }
 
 fn read_list(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {

@@ -116,9 +116,10 @@ fn part<'a>(value: Raw<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block
     };
     // Blocks are large, and most messages have only one, so the first allocation has room for one.
     blocks.reserve_exact(usize::from(blocks.is_empty()));
-    blocks.push(match is_call {
-        true => Block { id, ..block },
-        false => Block { answers: id, ..result(&part, text, block) },
+    blocks.push(if is_call {
+        Block { id, ..block }
+    } else {
+        Block { answers: id, ..result(&part, text, block) }
     });
 }
 

@@ -162,7 +162,9 @@ impl<'a> Conversation<'a> {
         let responses = element.tool_responses();
         if !responses.is_empty() {
             let turn = self.end_turn();
-            responses.into_iter().for_each(|response| self.result(turn, false, response));
+            for response in responses {
+                self.result(turn, false, response);
+            }
             return;
         }
         for result in element.tool_results() {

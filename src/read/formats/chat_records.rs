@@ -117,7 +117,9 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
     if let Some(system) = system {
         conversation.assembler.message(Actor::System, 0, system);
     }
-    messages.iter().for_each(|message| conversation.take(*message));
+    for message in messages {
+        conversation.take(*message);
+    }
     conversation.give(runs);
 }
 
