@@ -73,6 +73,7 @@ fn is_spoken(item: Raw<'_>) -> bool {
     item.kind() == Kind::Object && is_text("from") && is_text("value")
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "readers of this kind may fail")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
         Document::Lines(_) => {}
