@@ -157,7 +157,7 @@ fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec
             return None;
         }
         let start = json.offset();
-        json.skip().ok()?;
+        json.check().ok()?;
         // Cut the text off after the value, as for a line.
         objects.push(Raw::over(bytes.get(..json.offset())?, start).with_index(index));
     }

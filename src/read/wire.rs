@@ -43,25 +43,6 @@ pub(super) fn text<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
     }
 }
 
-/// Reads a name or an id: a non-empty string.
-#[inline]
-pub(super) fn name<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
-    Ok(text(json)?.filter(|text| !text.is_empty()).map(|text| text.to_str()))
-}
-
-/// Reads an id: a non-empty string, or the decimal digits of an integer.
-#[inline]
-pub(super) fn ident<'a>(json: &mut Json<'a>) -> Read<Option<Cow<'a, str>>> {
-    match json.peek_byte() {
-        Some(b'"') => name(json),
-        _ => Ok(super::common::ident(json.raw()?)),
-    }
-}
-
-pub(super) fn boolean(json: &mut Json<'_>) -> Read<Option<bool>> {
-    if json.kind()? == Kind::Bool { json.boolean().map(Some) } else { json.skip().map(|()| None) }
-}
-
 pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
     if json.kind()? != Kind::Number {
         return json.skip().map(|()| None);
@@ -74,11 +55,6 @@ pub(super) fn count(json: &mut Json<'_>) -> Read<Option<u64>> {
         json.skip()?;
     }
     Ok(number.and_then(Number::integer).and_then(|number| u64::try_from(number).ok()))
-}
-
-/// Skips a value and returns it for later, or `None` for null.
-pub(super) fn value<'a>(json: &mut Json<'a>) -> Read<Option<Raw<'a>>> {
-    Ok(Some(json.raw()?).filter(|value| value.kind() != Kind::Null))
 }
 
 /// Reads the text of a message: a string, or the text parts of a list, joined by line feeds. `None` if it is
@@ -124,7 +100,7 @@ pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
         Kind::Object => {
             let (mut is_text, mut words) = (true, None);
             part.object(fields!(key, value => {
-                b"type" => is_text = is_kind_of_text(text(value)?),
+                b"type" => is_text = text(value)?.is_some_and(|kind| is_kind_of_text(&kind.to_str())),
                 b"text" => words = text_or_value(value)?,
             }))?;
             Ok(words.filter(|_| is_text).map(TextCow::from))
@@ -144,8 +120,8 @@ pub(super) fn text_or_value<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
 }
 
 /// Returns true if the `type` of a part is a text type.
-pub(super) fn is_kind_of_text(kind: Option<Text<'_>>) -> bool {
-    kind.is_some_and(|kind| matches!(&*kind.to_str(), "text" | "input_text" | "output_text" | "tool_output"))
+pub(super) fn is_kind_of_text(kind: &str) -> bool {
+    matches!(kind, "text" | "input_text" | "output_text" | "tool_output")
 }
 
 /// Joins texts by line feeds; `None` if there are none.

@@ -2,7 +2,6 @@
 //! answers the call in the step directly before it.
 
 use super::prelude::*;
-use crate::read::text_calls;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(TRAJECTORY), Shape::List(TRAJECTORY)],

@@ -6,7 +6,7 @@ use super::chat_messages::Conversation;
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition =
-    Definition { signature: &[Shape::Each(SESSION)], reader: Reader::Fallible(read) };
+    Definition { signature: &[Shape::Each(SESSION)], reader: Reader::Document(read) };
 
 const SESSION: Mark = All(&[
     Any(&[Is(Kind::String, &["runs"]), Is(Kind::List, &["runs"]), Is(Kind::Null, &["runs"])]),
@@ -15,16 +15,15 @@ const SESSION: Mark = All(&[
     Says("session_type", &["agent", "team", "workflow"]),
 ]);
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for row in fitting(&SESSION, document.each(), "rows of other types", runs) {
         let Some(held) = row.present("runs") else { continue };
         let text = decoded(held);
         match json(&text).and_then(Raw::items) {
-            Some(all) => session(row.name("session_id"), all, runs)?,
+            Some(all) => session(row.name("session_id"), all, runs),
             None => runs.pass_over("sessions without a list of runs", 1),
         }
     }
-    Ok(())
 }
 
 fn decoded(runs: Raw<'_>) -> Cow<'_, str> {
@@ -34,7 +33,7 @@ fn decoded(runs: Raw<'_>) -> Cow<'_, str> {
 }
 
 /// Emits the chat of a session, and a chat for each member of a team.
-fn session(id: Option<Cow<'_, str>>, all: Vec<Raw<'_>>, runs: &mut Runs<'_>) -> Read<()> {
+fn session(id: Option<Cow<'_, str>>, all: Vec<Raw<'_>>, runs: &mut Runs<'_>) {
     let id = id.map(Cow::into_owned);
     let mut chats: Ordered<_, Conversation<'_>> = Ordered::default();
     let all = all.into_iter().map(Members::from);
@@ -58,10 +57,9 @@ fn session(id: Option<Cow<'_, str>>, all: Vec<Raw<'_>>, runs: &mut Runs<'_>) -> 
             let is_again = !is_first && look.name("role").as_deref() == Some("system")
                 || look.flag("from_history") == Some(true);
             if !is_again {
-                chat.take(&mut message.json())?;
+                chat.take(message);
             }
         }
     }
     chats.into_values().for_each(|chat| chat.give(runs));
-    Ok(())
 }

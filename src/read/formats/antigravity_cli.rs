@@ -1,7 +1,6 @@
 //! Events that Antigravity's CLI prints: updates of steps, which are responses and calls. The prompt is not among them.
 
 use super::prelude::*;
-use crate::read::session::{Session, SessionReader};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[
@@ -21,7 +20,7 @@ struct Open<'a> {
     calls: TextMap<Cow<'a, str>, CallNumber>,
 }
 
-impl<'a> Session<'a> for Open<'a> {
+impl<'a> session::Session<'a> for Open<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         match line.name("event").as_deref() {
             Some("init") => {

@@ -8,8 +8,7 @@ use memchr::memmem::Finder;
 use super::claude_code_line::beside_result;
 use super::codex_text;
 use super::prelude::*;
-use crate::read::call_outcome::{at_start, broken_off, never_ran, stops_session};
-use crate::trace::{Digest, DigestSet};
+use crate::read::call_outcome::stops_session;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[

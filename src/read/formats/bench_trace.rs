@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use super::prelude::*;
-use crate::error::{Error, Result};
-use crate::json::{Fault, JsonString};
+use crate::error::Result;
+use crate::json::JsonString;
 use crate::names::named;
-use crate::read::format::RecordReader;
-use crate::read::header::Header;
 use crate::trace::{
     Action, LabelledFailure, Milestone, ReferenceRoute, RouteStatus, RunSummary, StepInput, StepValidator,
 };

@@ -4,10 +4,8 @@
 //! Three formats share one reader, because exports mix them. This file recognises lists of elements; `chat_messages`
 //! reads messages, and `chat_items` reads items.
 
-use std::ops::ControlFlow::{self, Break, Continue};
-
 pub(in crate::read) use super::chat_around::{around, metadata, reward};
-use super::chat_element::ElementProbe;
+use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::prelude::*;
 
@@ -50,7 +48,7 @@ fn claims(document: &Document<'_>) -> bool {
     match document {
         Document::List(_) | Document::Lines(_) => elements(document).is_some(),
         Document::Object(members) => {
-            let are_messages = |items: &[Raw<'_>]| form(&Source::Slice(items), DECISIVE, true).is_some();
+            let are_messages = |items: &[Raw<'_>]| form(items, DECISIVE, true).is_some();
             source_of(members).is_some()
                 || !is_something_else(members) && written(members, are_messages) == Some(true)
         }
@@ -69,7 +67,7 @@ fn written<T>(members: &Members<'_>, read: impl FnOnce(&[Raw<'_>]) -> T) -> Opti
 
 /// Returns the elements of a list or of lines, and their kind. A line of metadata may come before them.
 fn elements<'d, 'a>(document: &'d Document<'a>) -> Option<(&'d [Raw<'a>], Form)> {
-    let of = |items| form(&Source::Slice(items), DECISIVE, true).map(|form| (items, form));
+    let of = |items| form(items, DECISIVE, true).map(|form| (items, form));
     let items = document.items();
     let first = items.first()?;
     of(items).or_else(|| match document {
@@ -96,71 +94,51 @@ pub(super) enum Form {
     Items,
 }
 
-/// Where the elements are.
-enum Source<'d, 'a> {
-    /// In a list, or one per line.
-    Slice(&'d [Raw<'a>]),
-    /// In one list of an object.
-    List(Raw<'a>),
-    /// In two lists of an object: the input and the output of one response, or the query and the response of
-    /// a turn.
-    Response(Option<Raw<'a>>, Option<Raw<'a>>),
+/// The elements of a chat.
+struct Source<'a> {
+    elements: Vec<Raw<'a>>,
+    /// The number of elements before those of one response: the output of a response, or the response of a turn.
+    before: usize,
 }
 
-impl<'a> Source<'_, 'a> {
-    /// Calls `each` with every element until `each` breaks, and with true for the elements of the second list of
-    /// a response.
-    fn walk(
-        &self,
-        mut each: impl FnMut(&mut Json<'a>, bool) -> Read<ControlFlow<()>>,
-    ) -> Read<ControlFlow<()>> {
-        match self {
-            Self::Slice(elements) => {
-                for element in *elements {
-                    if each(&mut element.json(), false)?.is_break() {
-                        return Ok(Break(()));
-                    }
-                }
-            }
-            Self::List(list) => return list.json().list_until(|element| each(element, false)),
-            Self::Response(input, output) => {
-                for (list, is_output) in [(input, false), (output, true)] {
-                    if let Some(list) = list
-                        && list.json().list_until(|element| each(element, is_output))?.is_break()
-                    {
-                        return Ok(Break(()));
-                    }
-                }
-            }
+impl<'a> Source<'a> {
+    fn of(elements: Vec<Raw<'a>>) -> Self {
+        Self { before: elements.len(), elements }
+    }
+
+    /// Joins the two lists of a response; `None` if there are none.
+    fn joined(input: Option<Raw<'a>>, output: Option<Raw<'a>>) -> Option<Self> {
+        let lists = [input, output].map(|list| list.and_then(Raw::items));
+        if lists.iter().all(Option::is_none) {
+            return None;
         }
-        Ok(Continue(()))
+        let [mut elements, output] = lists.map(Option::unwrap_or_default);
+        let before = elements.len();
+        elements.extend(output);
+        Some(Self { elements, before })
     }
 }
 
 /// Returns the kind of the elements; `None` if they are neither messages nor items. If `enough` is given, the
 /// first `enough` elements may decide the kind; the others are then checked when they are read. If `may_be_chat` is
 /// false, messages alone do not decide the kind early, because calls may still follow.
-fn form(source: &Source<'_, '_>, enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
-    let (mut messages, mut items, mut typed, mut called, mut count) = (true, true, false, false, 0);
-    let mut decided = false;
-    let walked = source.walk(|json, _| {
-        let element = ElementProbe::at(json)?;
-        messages &= element.is_message;
-        items &= element.is_item;
-        typed |= element.of_calls.is_some();
-        called |= element.of_calls == Some(true);
-        count += 1;
+fn form(elements: &[Raw<'_>], enough: Option<usize>, may_be_chat: bool) -> Option<Form> {
+    let (mut messages, mut items, mut typed, mut called) = (true, true, false, false);
+    for (count, element) in (1..).zip(elements) {
+        let element = Element::from(*element);
+        messages &= element.is_message();
+        items &= element.is_item();
+        typed |= element.has_type();
+        called |= element.item.is_some();
         // Items may follow a few messages with a type, so such messages do not decide at once.
         let are_messages = messages && may_be_chat && (!typed || count >= words::DECISIVE_ITEMS);
         let are_known = are_messages || items && called;
-        decided = are_known && enough.is_some_and(|enough| count >= enough);
-        Ok(if decided || !messages && !items { Break(()) } else { Continue(()) })
-    });
-    if walked.is_err() {
-        return None;
+        if !messages && !items || are_known && enough.is_some_and(|enough| count >= enough) {
+            break;
+        }
     }
     match (messages, items && called) {
-        _ if count == 0 => None,
+        _ if elements.is_empty() => None,
         (_, true) => Some(Form::Items),
         (true, false) => Some(Form::Messages),
         (false, false) => None,
@@ -183,29 +161,24 @@ fn are_copied(members: &Members<'_>) -> bool {
     has("tool") || has("assistant") && members.objects("steps").all(is_response)
 }
 
-/// Returns the elements of an object, and their kind.
-fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
+/// Returns the elements of an object, and their kind. Items take precedence over messages.
+fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a>, Form)> {
     let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
-    let (messages, items) = (list("messages").map(Source::List), list("items").map(Source::List));
-    let (input, output) = (list("input"), list("output"));
-    let response = (input.is_some() || output.is_some()).then_some(Source::Response(input, output));
+    let whole = |key| list(key).and_then(Raw::items).map(Source::of);
+    let response = Source::joined(list("input"), list("output"));
     // Data for Azure's evaluators: a query and a response.
     let evaluated = list("query").zip(list("response"));
-    let evaluated = evaluated.map(|(query, response)| Source::Response(Some(query), Some(response)));
-    if messages.is_none() && items.is_none() && response.is_none() && evaluated.is_none() {
+    let evaluated = evaluated.and_then(|(query, response)| Source::joined(Some(query), Some(response)));
+    let sources = [(whole("items"), false), (whole("messages"), true), (evaluated, true), (response, false)];
+    let count = sources.iter().filter(|(source, _)| source.is_some()).count();
+    if count == 0 || is_something_else(members) {
         return None;
     }
-    if is_something_else(members) {
-        return None;
-    }
-    // Items take precedence over messages.
-    let lists = [messages.is_some(), items.is_some(), response.is_some(), evaluated.is_some()];
-    let is_alone = lists.into_iter().filter(|is_there| *is_there).count() == 1;
-    let enough = DECISIVE.filter(|_| is_alone);
+    let enough = DECISIVE.filter(|_| count == 1);
     let mut chat = None;
-    for (source, may_be_chat) in [(items, false), (messages, true), (evaluated, true), (response, false)] {
+    for (source, may_be_chat) in sources {
         let Some(source) = source else { continue };
-        match form(&source, enough, may_be_chat) {
+        match form(&source.elements, enough, may_be_chat) {
             Some(Form::Items) => return Some((source, Form::Items)),
             Some(Form::Messages) if may_be_chat => chat = Some((source, Form::Messages)),
             _ => {}
@@ -214,56 +187,36 @@ fn source_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
     chat
 }
 
-/// Like [`source_of`], but for a claimed object, and without looking at its elements. Returns `None` unless the
-/// object has exactly one of these: `messages`, `items`, or a response (`input`, `output` or both).
-fn claimed_of<'a>(members: &Members<'a>) -> Option<(Source<'a, 'a>, Form)> {
-    let list = |key: &str| members.get(key).filter(|list| list.kind() == Kind::List);
-    match (list("messages"), list("items"), list("input"), list("output")) {
-        (Some(messages), None, None, None) => Some((Source::List(messages), Form::Messages)),
-        (None, Some(items), None, None) => Some((Source::List(items), Form::Items)),
-        (None, None, input, output) if input.is_some() || output.is_some() => {
-            Some((Source::Response(input, output), Form::Items))
-        }
-        _ => None,
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let Document::Object(members) = document else { return read_list(document, runs) };
+    let mut read = |source: &Source<'_>, form| {
+        let conversation = converse(source, form, members)?;
+        runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
+        give(conversation, members, runs);
+        Ok(())
+    };
+    if let Some((source, form)) = source_of(members) {
+        return read(&source, form);
     }
+    let read_all = |items: &[Raw<'_>]| read(&Source::of(items.to_vec()), Form::Messages);
+    written(members, read_all).unwrap_or(Ok(()))
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
-    match document {
-        Document::List(_) | Document::Lines(_) => {
-            let (items, found) = elements(document).unwrap_or((document.items(), Form::Messages));
-            let oldest_first: Vec<_>;
-            let source = if is_newest_first(items) {
-                oldest_first = items.iter().rev().copied().collect();
-                Source::Slice(&oldest_first)
-            } else {
-                Source::Slice(items)
-            };
-            let header = document.items().first().filter(|_| items.len() < document.items().len());
-            let around = header.map(|header| Members::from(*header)).unwrap_or_default();
-            let conversation = match converse(&source, found, &around) {
-                // If both readings fail, the error is the one from reading messages.
-                Err(_) if found == Form::Items => converse(&source, Form::Messages, &around)?,
-                read => read?,
-            };
-            runs.pass_over("lines before the messages", header.iter().len() as u64);
-            give(conversation, &around, runs);
-        }
-        Document::Object(members) => {
-            let mut read = |source: &Source<'_, '_>, form| {
-                let conversation = converse(source, form, members)?;
-                runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
-                give(conversation, members, runs);
-                Ok(())
-            };
-            return match claimed_of(members).or_else(|| source_of(members)) {
-                Some((source, form)) => read(&source, form),
-                None => {
-                    written(members, |items| read(&Source::Slice(items), Form::Messages)).unwrap_or(Ok(()))
-                }
-            };
-        }
+fn read_list(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+    let (items, found) = elements(document).unwrap_or((document.items(), Form::Messages));
+    let mut source = Source::of(items.to_vec());
+    if is_newest_first(items) {
+        source.elements.reverse();
     }
+    let header = document.items().first().filter(|_| items.len() < document.items().len());
+    let around = header.map(|header| Members::from(*header)).unwrap_or_default();
+    let conversation = match converse(&source, found, &around) {
+        // If both readings fail, the error is the one from reading messages.
+        Err(_) if found == Form::Items => converse(&source, Form::Messages, &around)?,
+        read => read?,
+    };
+    runs.pass_over("lines before the messages", header.iter().len() as u64);
+    give(conversation, &around, runs);
     Ok(())
 }
 
@@ -275,31 +228,25 @@ pub(super) fn is_newest_first(items: &[Raw<'_>]) -> bool {
 
 /// Reads all elements in the form `found`. If one of them does not fit, all are read again in the other form. `around`
 /// is the object that encloses the elements, or the line before them.
-fn converse<'a>(source: &Source<'_, 'a>, found: Form, around: &Members<'_>) -> Read<Conversation<'a>> {
+fn converse<'a>(source: &Source<'a>, found: Form, around: &Members<'_>) -> Read<Conversation<'a>> {
     let mut form = found;
     loop {
         let mut conversation = Conversation::new(form, Metadata::default());
         conversation.is_of_hermes = around.name("role").as_deref() == Some("session_meta");
-        let (mut in_output, mut unfit) = (false, None);
-        let _ = source.walk(|json, is_output| {
-            if is_output && !std::mem::replace(&mut in_output, true) {
+        let mut unfit = None;
+        for (place, element) in source.elements.iter().enumerate() {
+            if place == source.before {
                 conversation.of_one_response(around.usage("usage"));
             }
-            let start = json.offset();
-            if conversation.element(json)? {
-                return Ok(Continue(()));
-            }
-            unfit = Some(start);
-            Ok(Break(()))
-        })?;
-        match unfit {
-            None => return Ok(conversation),
-            Some(start) => {
-                form = self::form(source, None, true)
-                    .filter(|other| *other != form && form == found)
-                    .ok_or_else(|| words::unfit(start, "messages of a chat"))?;
+            if !conversation.add((*element).into()) {
+                unfit = Some(element.offset());
+                break;
             }
         }
+        let Some(start) = unfit else { return Ok(conversation) };
+        form = self::form(&source.elements, None, true)
+            .filter(|other| *other != form && form == found)
+            .ok_or_else(|| words::unfit(start, "messages of a chat"))?;
     }
 }
 

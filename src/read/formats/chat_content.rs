@@ -4,85 +4,43 @@ use memchr::memmem;
 
 use super::otel;
 use super::prelude::*;
-use crate::read::call_outcome::{broken_off, have_failed, in_background, never_ran, typed_output};
+use crate::read::call_outcome::have_failed;
 
-#[derive(Debug)]
-pub(super) enum Body<'a> {
-    /// The value as it was written, usually a string.
-    Value(Raw<'a>),
-    /// The texts and blocks of a list, in a message that is not a result.
-    Parts(Vec<TextCow<'a>>, Vec<Block<'a>>),
+/// Returns the items of a list whose items have no types.
+pub(super) fn bare_results(content: Raw<'_>) -> Option<Vec<Raw<'_>>> {
+    content.items().filter(|items| items.iter().all(|item| item.member("type").is_none()))
 }
 
-impl<'a> Body<'a> {
-    /// Reads the content of a message. `role` is the message's role, if it came before the content.
-    pub(super) fn read(json: &mut Json<'a>, role: Option<&str>) -> Read<Self> {
-        let is_message = role.is_some_and(|role| !matches!(role, "tool" | "function" | "observation"));
-        if is_message && json.kind()? == Kind::List {
-            let (texts, blocks) = parts(json)?;
-            return Ok(Self::Parts(texts, blocks));
-        }
-        json.raw().map(Self::Value)
+/// Returns the result blocks of a message that is a result.
+pub(super) fn results(content: Raw<'_>) -> Vec<Block<'_>> {
+    let may_be = |kind: &&str| memmem::find(content.bytes(), kind.as_bytes()).is_some();
+    if content.kind() == Kind::String || !RESULT_KINDS.iter().any(may_be) {
+        return Vec::new();
     }
-
-    /// Returns the content as the text of a result.
-    pub(super) fn into_result(self) -> Option<TextCow<'a>> {
-        match self {
-            Self::Value(value) => words::result(value),
-            // For a message whose role changed after its content was read.
-            Self::Parts(texts, _) => wire::joined(texts),
-        }
-    }
-
-    /// Returns a list of bare results, and its items.
-    pub(super) fn bare_results(&self) -> Option<(Raw<'a>, Vec<Raw<'a>>)> {
-        let Self::Value(raw) = self else { return None };
-        let items = raw.items().filter(|items| items.iter().all(|item| item.member("type").is_none()))?;
-        Some((*raw, items))
-    }
-
-    /// Returns the result blocks of a message that is a result.
-    pub(super) fn results(&self) -> Vec<Block<'a>> {
-        let Self::Value(raw) = self else { return Vec::new() };
-        if raw.kind() == Kind::String {
-            return Vec::new();
-        }
-        let may_be = RESULT_KINDS.iter().any(|kind| memmem::find(raw.bytes(), kind.as_bytes()).is_some());
-        let (_, mut blocks) =
-            if may_be { parts(&mut raw.json()).unwrap_or_default() } else { return Vec::new() };
-        blocks.retain(|block| !block.is_call);
-        blocks
-    }
-
-    /// Returns the content as the text of a message, and its blocks.
-    pub(super) fn into_message(self) -> Read<(Option<TextCow<'a>>, Vec<Block<'a>>)> {
-        let (texts, blocks) = match self {
-            Self::Value(raw) => parts(&mut raw.json())?,
-            Self::Parts(texts, blocks) => (texts, blocks),
-        };
-        Ok((wire::joined(texts).filter(|text| !wire::is_blank(text.text())), blocks))
-    }
+    let (_, mut blocks) = parts(content);
+    blocks.retain(|block| !block.is_call);
+    blocks
 }
 
-/// Reads the parts of a message's content, which is a list or a single object.
-fn parts<'a>(json: &mut Json<'a>) -> Read<(Vec<TextCow<'a>>, Vec<Block<'a>>)> {
+/// Returns the text of a message, unless it is blank, and its blocks.
+pub(super) fn message(content: Raw<'_>) -> (Option<TextCow<'_>>, Vec<Block<'_>>) {
+    let (texts, blocks) = parts(content);
+    (wire::joined(texts).filter(|text| !wire::is_blank(text.text())), blocks)
+}
+
+/// Reads the parts of a message's content, which is a list or a single part.
+fn parts(content: Raw<'_>) -> (Vec<TextCow<'_>>, Vec<Block<'_>>) {
     let (mut texts, mut blocks) = (Vec::new(), Vec::new());
-    match json.kind()? {
-        Kind::List => json.list(|part| self::part(part, &mut texts, &mut blocks))?,
-        Kind::String => part(json, &mut texts, &mut blocks)?,
-        Kind::Object => {
-            let object = json.raw()?;
-            part(&mut object.json(), &mut texts, &mut blocks)?;
-            let kind = object.member("type").and_then(common::name);
-            let is_thought = matches!(kind.as_deref(), Some("thinking" | "reasoning"));
-            // An object of unknown form is kept as JSON.
-            if texts.is_empty() && blocks.is_empty() && !is_thought {
-                texts.extend(words::result(object));
-            }
-        }
-        _ => json.skip()?,
+    for item in content.items().unwrap_or_else(|| vec![content]) {
+        part(item, &mut texts, &mut blocks);
     }
-    Ok((texts, blocks))
+    if content.kind() == Kind::Object && texts.is_empty() && blocks.is_empty() {
+        let kind = content.member("type").and_then(common::name);
+        let is_thought = matches!(kind.as_deref(), Some("thinking" | "reasoning"));
+        // An object of unknown form is kept as JSON.
+        texts.extend(words::result(content).filter(|_| !is_thought));
+    }
+    (texts, blocks)
 }
 
 const CALL_KINDS: [&str; 6] =
@@ -94,31 +52,111 @@ const RESULT_KINDS: [&str; 4] = ["tool_result", "tool-result", "toolResult", "to
 /// (`web_search_tool_result`).
 const OF_SERVER: &str = "_tool_result";
 
+/// Keys under which Bedrock and Haystack put a block, and whether the block is a call.
+const INNER: [(&str, bool); 4] =
+    [("toolUse", true), ("tool_call", true), ("toolResult", false), ("tool_call_result", false)];
+
+/// The members of the objects in a part that belong to it, then its own.
+struct Part<'a>([Members<'a>; 3]);
+
+impl<'a> Part<'a> {
+    /// Returns what `read` finds first under one of these keys.
+    fn find<T>(&self, keys: &[&str], read: impl Fn(&Members<'a>, &str) -> Option<T>) -> Option<T> {
+        self.0.iter().find_map(|layer| keys.iter().find_map(|key| read(layer, key)))
+    }
+
+    fn get(&self, keys: &[&str]) -> Option<Raw<'a>> {
+        self.find(keys, Members::present)
+    }
+}
+
 /// Reads a part of a message's content: a text, a block, or something else.
-fn part<'a>(json: &mut Json<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) -> Read<()> {
-    if json.kind()? == Kind::String {
-        let text = Text::from(json.text()?);
+fn part<'a>(value: Raw<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Block<'a>>) {
+    if value.kind() == Kind::String {
+        let Ok(text) = value.json().text().map(Text::from) else { return };
         if !printed(text, texts, blocks) {
             texts.push(text.into());
         }
-        return Ok(());
+        return;
     }
-    let mut part = Part { is_text: true, ..Part::default() };
-    wire::object(json, |key, value| part.member(key, value))?;
-    let Part { is_call, is_text, text, other_id, mut block } = part;
-    match (is_call, text) {
-        (Some(is_call), text) => {
-            let id = if is_call { &mut block.id } else { &mut block.answers };
-            *id = id.take().or(other_id);
-            block.content = block.content.take().or(text.map(TextCow::from));
-            // Blocks are large, and most messages have only one, so the first allocation has room for one.
-            blocks.reserve_exact(usize::from(blocks.is_empty()));
-            blocks.push(Block { is_call, ..block });
-        }
-        (None, Some(text)) if is_text => texts.push(text.into()),
-        _ => {}
+    let outer = Members::from(value);
+    let inner = INNER.iter().find(|(key, _)| outer.is(key, Kind::Object));
+    let within = inner.map(|(key, _)| outer.object(key)).unwrap_or_default();
+    let kind = outer.get("type").and_then(Raw::string);
+    let is_one = |kinds: &[&str]| kind.as_deref().is_some_and(|kind| kinds.contains(&kind));
+    // Bedrock gives a type only to calls and results of tools that it runs itself.
+    let is_of_server = match inner {
+        Some(_) => within.is("type", Kind::String),
+        None => kind.as_deref().is_some_and(|kind| kind.ends_with(OF_SERVER)),
+    };
+    let is_call = match inner {
+        Some((_, is_call)) => Some(*is_call),
+        None if is_one(&CALL_KINDS) => Some(true),
+        None => (is_of_server || is_one(&RESULT_KINDS)).then_some(false),
+    };
+    // Amp keeps the output of a tool under `run`.
+    let part = Part([outer.object("run"), within, outer]);
+    let text = part.get(&["text"]).and_then(|text| wire::text_or_value(&mut text.json()).ok().flatten());
+    let Some(is_call) = is_call else {
+        let is_text = kind.is_none_or(|kind| wire::is_kind_of_text(&kind));
+        texts.extend(text.filter(|_| is_text).map(TextCow::from));
+        return;
+    };
+    let ids = ["tool_call_id", "toolCallId", "toolUseId", "toolUseID", "tool_id", "call_id"];
+    // Haystack keeps the call of a result under `origin`.
+    let origin = || part.get(&["origin"])?.member("id").and_then(common::ident);
+    let id = part.find(&[if is_call { "id" } else { "tool_use_id" }], Members::ident);
+    let id = id.or_else(|| part.find(&ids, Members::ident)).or_else(origin);
+    let block = Block {
+        is_call,
+        is_of_server,
+        name: part.find(&["name", "tool_name", "toolName"], Members::name),
+        arguments: part.get(&["input", "arguments", "args"]).map(common::arguments).unwrap_or_default(),
+        ..Block::default()
+    };
+    // Blocks are large, and most messages have only one, so the first allocation has room for one.
+    blocks.reserve_exact(usize::from(blocks.is_empty()));
+    blocks.push(if is_call {
+        Block { id, ..block }
+    } else {
+        Block { answers: id, ..result(&part, text, block) }
+    });
+}
+
+/// Completes a block that is a result.
+fn result<'a>(part: &Part<'a>, text: Option<Text<'a>>, block: Block<'a>) -> Block<'a> {
+    let object = |key: &str| part.get(&[key]).filter(|value| value.kind() == Kind::Object);
+    let (mut content, mut failed) = (None, part.find(&["is_error", "isError"], Members::flag));
+    if let Some(output) = object("output") {
+        let kind = output.member("type").and_then(common::name);
+        let typed = kind.and_then(|kind| typed_output(&kind));
+        let inner = typed.and_then(|(key, _)| output.member(key));
+        content = words::result(inner.unwrap_or(output));
+        failed = typed.filter(|(_, is_failed)| *is_failed).map(|_| true).or(failed);
+    } else if let Some(result) = object("result") {
+        let code = result.member("exitCode").and_then(is_failure_code);
+        content = words::result(code.and_then(|_| result.member("output")).unwrap_or(result));
+        failed = failed.or(code);
+    } else if let Some(said) = part.get(&["content", "output", "result", "tool_result"]) {
+        let kind = said.member("type").and_then(common::name);
+        let is_error = kind.is_some_and(|kind| kind.ends_with("_tool_result_error")).then_some(true);
+        let code = || said.member("return_code").and_then(is_failure_code);
+        failed = failed.or(is_error).or_else(code).or_else(|| have_failed(said));
+        content = words::result(said);
     }
-    Ok(())
+    if let Some(error) = part.get(&["error"]) {
+        failed = error.boolean().or(failed);
+        content = error.member("message").and_then(words::result).or(content);
+    }
+    let status = part.find(&["status"], Members::name);
+    let unknown = match status.as_deref() {
+        Some("cancelled") => Some(UnknownReason::Interrupted),
+        Some("rejected-by-user") => Some(UnknownReason::Refused),
+        Some("in-progress" | "queued") => Some(UnknownReason::Running),
+        _ => None,
+    };
+    let is_error = failed.or((status.as_deref() == Some("error")).then_some(true));
+    Block { content: content.or(text.map(TextCow::from)), is_error, unknown, ..block }
 }
 
 /// Reads blocks of Anthropic's SDK that were written as Python's `repr`. Returns false, and reads nothing, if the text is
@@ -151,110 +189,6 @@ fn printed<'a>(text: Text<'a>, texts: &mut Vec<TextCow<'a>>, blocks: &mut Vec<Bl
         }
     }
     true
-}
-
-#[derive(Default)]
-struct Part<'a> {
-    is_call: Option<bool>,
-    is_text: bool,
-    text: Option<Text<'a>>,
-    other_id: Option<Cow<'a, str>>,
-    block: Block<'a>,
-}
-
-impl<'a> Part<'a> {
-    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
-        let block = &mut self.block;
-        match key {
-            b"type" => {
-                let kind = wire::text(value)?;
-                let is_one = |kinds: &[&str]| kind.is_some_and(|kind| kinds.contains(&&*kind.to_str()));
-                block.is_of_server = kind.is_some_and(|kind| kind.to_str().ends_with(OF_SERVER));
-                let is_result = block.is_of_server || is_one(&RESULT_KINDS);
-                self.is_call = if is_one(&CALL_KINDS) { Some(true) } else { is_result.then_some(false) };
-                self.is_text = wire::is_kind_of_text(kind);
-            }
-            // Bedrock and Haystack put a block under a key that gives its type.
-            b"toolUse" | b"toolResult" | b"tool_call" | b"tool_call_result"
-                if value.kind()? == Kind::Object =>
-            {
-                self.is_call = Some(matches!(key, b"toolUse" | b"tool_call"));
-                wire::object(value, |key, value| match key {
-                    // Bedrock gives a type only to calls and results of tools that it runs itself.
-                    b"type" => wire::text(value).map(|kind| self.block.is_of_server = kind.is_some()),
-                    _ => self.member(key, value),
-                })?;
-            }
-            // Amp keeps the output of a tool under `run`. Haystack keeps the call of a result under `origin`.
-            b"run" if value.kind()? == Kind::Object => {
-                wire::object(value, |key, value| self.member(key, value))?;
-            }
-            b"origin" if value.kind()? == Kind::Object => {
-                self.other_id = Members::of(value).ident("id").or(self.other_id.take());
-            }
-            b"text" => self.text = wire::text_or_value(value)?,
-            b"id" => block.id = wire::ident(value)?,
-            b"tool_use_id" => block.answers = wire::ident(value)?,
-            b"tool_call_id" | b"toolCallId" | b"toolUseId" | b"toolUseID" | b"tool_id" | b"call_id" => {
-                self.other_id = wire::ident(value)?;
-            }
-            b"name" | b"tool_name" | b"toolName" => block.name = wire::name(value)?,
-            b"input" | b"arguments" | b"args" => block.arguments = common::read_arguments(value)?,
-            b"output" if value.kind()? == Kind::Object => {
-                let output = value.raw()?;
-                let kind = output.member("type").and_then(common::name);
-                let typed = kind.and_then(|kind| typed_output(&kind));
-                let inner = typed.and_then(|(key, _)| output.member(key));
-                block.content = words::result(inner.unwrap_or(output));
-                if typed.is_some_and(|(_, is_failed)| is_failed) {
-                    block.is_error = Some(true);
-                }
-            }
-            b"result" if value.kind()? == Kind::Object => {
-                let result = value.raw()?;
-                let code = result.member("exitCode").and_then(is_failure_code);
-                let output = code.and_then(|_| result.member("output"));
-                block.content = words::result(output.unwrap_or(result));
-                block.is_error = block.is_error.or(code);
-            }
-            b"content" if value.kind()? == Kind::Object => {
-                let content = value.raw()?;
-                let is_error = content.member("type").and_then(common::name);
-                let is_error =
-                    is_error.is_some_and(|kind| kind.ends_with("_tool_result_error")).then_some(true);
-                let code = || content.member("return_code").and_then(is_failure_code);
-                block.is_error = block.is_error.or(is_error).or_else(code);
-                block.content = words::result(content);
-            }
-            b"content" if value.kind()? == Kind::List => {
-                let items = value.raw()?;
-                block.is_error = block.is_error.or_else(|| have_failed(items));
-                block.content = wire::result(&mut items.json())?;
-            }
-            b"content" | b"output" | b"result" | b"tool_result" => block.content = wire::result(value)?,
-            b"is_error" | b"isError" => block.is_error = wire::boolean(value)?,
-            b"error" => {
-                let error = value.raw()?;
-                block.is_error = error.boolean().or(block.is_error);
-                if let Some(message) = error.member("message") {
-                    block.content = words::result(message);
-                }
-            }
-            b"status" => {
-                let status = wire::name(value)?;
-                block.unknown = match status.as_deref() {
-                    Some("cancelled") => Some(UnknownReason::Interrupted),
-                    Some("rejected-by-user") => Some(UnknownReason::Refused),
-                    Some("in-progress" | "queued") => Some(UnknownReason::Running),
-                    _ => None,
-                };
-                let failed = status.as_deref() == Some("error");
-                block.is_error = block.is_error.or(failed.then_some(true));
-            }
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
 }
 
 /// A block of a message: a call (such as `tool_use`) or a result (such as `tool_result`).

@@ -1,224 +1,178 @@
 //! An element of a chat (a message or an item), and the signs of an error in it.
 
-use super::chat_call::ToolCall;
-use super::chat_content::Body;
+use super::chat_call::{ToolCall, function_call};
 use super::chat_items::Item;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
-use crate::read::call_outcome::{at_start, broken_off, in_background, never_ran};
-
 #[derive(Debug, Default)]
 pub(super) struct Element<'a> {
+    members: Members<'a>,
     pub(super) item: Option<Item>,
-    kind: Option<Cow<'a, str>>,
-    has_body: bool,
-    is_foreign: bool,
     pub(super) role: Option<Cow<'a, str>>,
-    /// The original role, if an exporter replaced it.
-    pub(super) original_role: Option<Cow<'a, str>>,
-    pub(super) content: Option<Body<'a>>,
-    pub(super) id: Option<Cow<'a, str>>,
-    pub(super) call_id: Option<Cow<'a, str>>,
-    pub(super) name: Option<Cow<'a, str>>,
-    arguments: Option<Raw<'a>>,
-    action: Option<Raw<'a>>,
-    queries: Option<Raw<'a>>,
-    input: Option<Raw<'a>>,
-    pub(super) output: Option<Raw<'a>>,
-    error: Option<Raw<'a>>,
-    pub(super) status: Option<Cow<'a, str>>,
+    /// True for a step of the Gemini Interactions API. It has no role; its type implies one.
+    is_step: bool,
+    pub(super) content: Option<Raw<'a>>,
     /// The entries of a message under `tool_calls`.
     pub(super) tool_calls: Vec<ToolCall<'a>>,
-    pub(super) function_call: Option<Raw<'a>>,
     /// The id of the call that a message answers.
     pub(super) answers: Option<Cow<'a, str>>,
-    /// The results inside one message of AutoGen 0.2, as separate messages.
-    pub(super) tool_responses: Vec<Self>,
-    pub(super) extra: Extra<'a>,
-    pub(super) is_error: Option<bool>,
-    timestamp: Option<Raw<'a>>,
-    usage: Option<Usage>,
+}
+
+impl<'a> From<Raw<'a>> for Element<'a> {
+    fn from(value: Raw<'a>) -> Self {
+        Self::of(value.into())
+    }
 }
 
 impl<'a> Element<'a> {
-    /// Reads an element into `self`, which must be empty.
-    pub(super) fn read(&mut self, json: &mut Json<'a>) -> Read<()> {
-        let found = self;
-        wire::object(json, |key, value| {
-            let place = match key {
-                b"type" => {
-                    let kind = wire::text(value)?.map(|kind| kind.to_str());
-                    found.item = kind.as_deref().and_then(Item::of);
-                    // Steps of the Gemini Interactions API have no role; the type implies it.
-                    match kind.as_deref() {
-                        Some("user_input") => found.role = Some("user".into()),
-                        Some("model_output") => found.role = Some("assistant".into()),
-                        _ => {}
-                    }
-                    found.kind = kind;
-                    return Ok(());
-                }
-                b"role" => return wire::text(value).map(|role| found.role = role.map(plain_role)),
-                b"content" => {
-                    let body = Body::read(value, found.role.as_deref())?;
-                    (found.content, found.has_body) = (Some(body), true);
-                    return Ok(());
-                }
-                b"name" => return wire::name(value).map(|name| found.name = name),
-                b"status" => return wire::name(value).map(|status| found.status = status),
-                b"is_error" | b"isError" | b"tool_call_error" => {
-                    return wire::boolean(value).map(|flag| found.is_error = flag.or(found.is_error));
-                }
-                b"success" => {
-                    let flag = wire::boolean(value)?.map(|succeeded| !succeeded);
-                    found.is_error = found.is_error.or(flag);
-                    return Ok(());
-                }
-                b"metadata" => {
-                    let metadata = Members::from(value.raw()?);
-                    let flag = metadata.flag("isError").or_else(|| metadata.flag("is_error"));
-                    found.is_error = found.is_error.or(flag);
-                    return Ok(());
-                }
-                b"extra" => return value.raw().map(|extra| found.extra = Extra::of(&extra.into())),
-                b"usage" => {
-                    found.usage = tokens::read(value)?;
-                    return Ok(());
-                }
-                b"parts" | b"requestor" | b"toolUseId" => {
-                    found.is_foreign = true;
-                    return value.skip();
-                }
-                b"tool_call" => {
-                    let read = ToolCall { is_foreign: false, ..ToolCall::read(value)? };
-                    if read.call.is_some() && found.tool_calls.is_empty() {
-                        found.tool_calls.push(read);
-                    }
-                    return Ok(());
-                }
-                b"function_call" if value.kind()? != Kind::List => {
-                    found.has_body = true;
-                    &mut found.function_call
-                }
-                b"tool_calls" | b"function_call" => {
-                    found.has_body = true;
-                    return found.calls(value);
-                }
-                b"id" => return wire::ident(value).map(|id| found.id = id),
-                b"call_id" | b"callId" => return wire::ident(value).map(|id| found.call_id = id),
-                b"tool_call_id" | b"toolCallId" => return wire::ident(value).map(|id| found.answers = id),
-                b"tool_responses" => {
-                    found.tool_responses.clear();
-                    wire::list(value, |response| {
-                        let mut read = Self::default();
-                        read.read(response)?;
-                        found.tool_responses.push(read);
-                        Ok(())
-                    })?;
-                    return Ok(());
-                }
-                b"tool_call_ids" => {
-                    wire::list(value, |id| {
-                        found.answers = wire::ident(id)?.or(found.answers.take());
-                        Ok(())
-                    })?;
-                    return Ok(());
-                }
-                b"arguments" => &mut found.arguments,
-                b"action" | b"code" if key == b"action" || found.action.is_none() => &mut found.action,
-                b"queries" => &mut found.queries,
-                b"input" => &mut found.input,
-                b"output" | b"result" | b"tool_result" | b"response" | b"observation" => {
-                    // `output` if it says something, else the first that does.
-                    let value = value.raw()?;
-                    let is_known = found.output.is_some_and(|known| !says_nothing(known));
-                    let is_kept = says_nothing(value) || is_known && key != b"output";
-                    found.output = found.output.filter(|_| is_kept).or(Some(value));
-                    return Ok(());
-                }
-                b"error" => &mut found.error,
-                b"timestamp" => &mut found.timestamp,
-                b"_metadata" => return found.metadata(value),
-                _ => return value.skip(),
-            };
-            *place = Some(value.raw()?);
-            Ok(())
-        })?;
-        Ok(())
+    pub(super) fn of(members: Members<'a>) -> Self {
+        let text = |key: &str| members.get(key).and_then(Raw::string);
+        let (kind, role) = (text("type"), text("role").map(plain_role));
+        let implied = match kind.as_deref() {
+            Some("user_input") => Some("user".into()),
+            Some("model_output") => Some("assistant".into()),
+            _ => None,
+        };
+        let lists = ["tool_calls", "function_call"].into_iter().flat_map(|key| members.objects(key));
+        let mut tool_calls: Vec<_> = lists.map(|call| ToolCall::of(&call)).collect();
+        if members.is("tool_calls", Kind::Object) {
+            tool_calls.extend(ToolCall::of_object(&members.object("tool_calls")));
+        }
+        if tool_calls.is_empty() && members.is("tool_call", Kind::Object) {
+            tool_calls.push(ToolCall { is_foreign: false, ..ToolCall::of(&members.object("tool_call")) });
+            tool_calls.retain(|read| read.call.is_some());
+        }
+        let answers = members.first(&["tool_call_id", "toolCallId"]).and_then(common::ident);
+        let last = || members.list("tool_call_ids").into_iter().rev().find_map(common::ident);
+        Self {
+            item: kind.as_deref().and_then(Item::of),
+            is_step: role.is_none() && implied.is_some(),
+            role: role.or(implied),
+            content: members.get("content"),
+            tool_calls,
+            answers: answers.or_else(last),
+            members,
+        }
     }
 
-    /// Reads the `_metadata` that an exporter adds to a message.
-    fn metadata(&mut self, json: &mut Json<'a>) -> Read<()> {
-        wire::object(json, |key, value| {
-            match key {
-                b"timestamp" => self.timestamp = self.timestamp.or(wire::value(value)?),
-                b"original_role" => self.original_role = wire::name(value)?,
-                _ => value.skip()?,
-            }
-            Ok(())
-        })?;
-        Ok(())
+    /// Returns the id of the call that an item is or answers.
+    pub(super) fn id_of_call(&self) -> Option<Cow<'a, str>> {
+        let id = self.members.first(&["call_id", "callId"]).and_then(common::ident);
+        id.or_else(|| self.members.ident("id"))
     }
 
-    /// Reads the calls of a message. If the key is repeated, the last list counts.
-    fn calls(&mut self, json: &mut Json<'a>) -> Read<()> {
-        self.tool_calls.clear();
-        wire::list(json, |call| ToolCall::read(call).map(|read| self.tool_calls.push(read)))?;
-        Ok(())
+    pub(super) fn name(&self) -> Option<Cow<'a, str>> {
+        self.members.name("name")
+    }
+
+    pub(super) fn status(&self) -> Option<Cow<'a, str>> {
+        self.members.name("status")
+    }
+
+    /// Returns the call of a message in the form that preceded `tool_calls`.
+    pub(super) fn function_call(&self) -> Option<Call<'a>> {
+        self.members.get("function_call").and_then(function_call)
+    }
+
+    /// Returns the results inside one message of AutoGen 0.2, as separate messages.
+    pub(super) fn tool_responses(&self) -> Vec<Self> {
+        self.members.objects("tool_responses").map(Self::of).collect()
+    }
+
+    /// Returns the results by id inside one message of fast-agent, as separate messages.
+    pub(super) fn tool_results(&self) -> Vec<Self> {
+        let results = self.members.object("tool_results");
+        let of =
+            |(id, result): (&str, Raw<'a>)| Self { answers: Some(id.to_owned().into()), ..result.into() };
+        results.iter().map(of).collect()
+    }
+
+    pub(super) fn extra(&self) -> Extra<'a> {
+        Extra::of(&self.members.object("extra"))
     }
 
     /// Returns true if it has calls outside its content.
     pub(super) fn has_calls(&self) -> bool {
-        !self.tool_calls.is_empty() || self.function_call.is_some_and(|call| call.kind() == Kind::Object)
+        !self.tool_calls.is_empty() || self.members.is("function_call", Kind::Object)
     }
 
     /// Returns the name of the sub-agent that the role names (`subagent-7` in `assistant-subagent-7`), and
-    /// replaces the role with `assistant`, `tool` or the original one.
+    /// replaces the role with `assistant`, `tool` or the one before an exporter replaced it.
     pub(super) fn sub_agent(&mut self) -> Option<String> {
         let name = self.role.as_deref()?.strip_prefix("assistant-")?.to_owned();
-        let role = if self.answers.is_some() { Some("tool".into()) } else { self.original_role.take() };
+        let original = || self.members.object("_metadata").name("original_role");
+        let role = if self.answers.is_some() { Some("tool".into()) } else { original() };
         self.role = Some(role.unwrap_or_else(|| "assistant".into()));
         Some(name)
     }
 
     pub(super) fn is_message(&self) -> bool {
+        let has_calls = || ["tool_calls", "function_call"].iter().any(|key| self.members.has(key));
+        (self.content.is_some() || has_calls()) && self.may_be_message()
+    }
+
+    /// Returns true if it is a message, or would be one if it had content or calls.
+    pub(super) fn may_be_message(&self) -> bool {
+        // Only the reader of events reads texts under other keys.
+        let has_other_text =
+            || ["message", "model_output"].iter().any(|key| self.members.is(key, Kind::String));
         self.role.is_some()
-            && self.has_body
-            && !self.is_foreign
+            && !self.is_step
+            && (self.content.is_some() || !has_other_text())
+            && !["parts", "requestor", "toolUseId"].iter().any(|key| self.members.has(key))
             && !self.tool_calls.iter().any(|call| call.is_foreign)
     }
 
+    pub(super) fn has_type(&self) -> bool {
+        self.members.is("type", Kind::String)
+    }
+
     pub(super) fn is_item(&self) -> bool {
-        self.kind.is_some() || self.role.is_some()
+        self.has_type() || self.role.is_some()
     }
 
     pub(super) fn is_reasoning(&self) -> bool {
-        matches!(self.kind.as_deref(), Some("reasoning" | "thought"))
+        matches!(self.members.name("type").as_deref(), Some("reasoning" | "thought"))
     }
 
     /// Returns a member of an item, unless it is null.
     pub(super) fn part(&self, key: &str) -> Option<Raw<'a>> {
-        let part = match key {
-            "arguments" => self.arguments,
-            "action" => self.action,
-            "queries" => self.queries,
-            "input" => self.input,
-            "output" => self.output,
-            "error" => self.error,
-            _ => None,
-        };
-        part.filter(|part| part.kind() != Kind::Null)
+        match key {
+            "output" => self.output().filter(|output| output.kind() != Kind::Null),
+            "action" if !self.members.has(key) => self.members.present("code"),
+            _ => self.members.present(key),
+        }
+    }
+
+    /// Returns the output of a call: `output` if it says something, else the first value that does.
+    pub(super) fn output(&self) -> Option<Raw<'a>> {
+        let says = |value: &Raw<'_>| value.kind() != Kind::Null && value.bytes() != b"\"\"";
+        let keys = ["output", "result", "tool_result", "response", "observation"];
+        let mut all = self.members.iter().filter(|(key, _)| keys.contains(key)).map(|(_, value)| value);
+        let output = self.members.get("output").filter(says).or_else(|| all.find(says));
+        output.or_else(|| self.members.first(&keys))
     }
 
     /// Returns its time, from a date or from seconds since 1970.
     pub(super) fn time(&self) -> Option<u64> {
-        let written = self.timestamp.and_then(|at| time::of_string(at).or_else(|| time::of_seconds(at)));
-        written.or(self.extra.time)
+        let exported = || self.members.object("_metadata").present("timestamp");
+        let at = self.members.get("timestamp").or_else(exported);
+        let time = at.and_then(|at| time::of_string(at).or_else(|| time::of_seconds(at)));
+        time.or_else(|| self.extra().time)
     }
 
     /// Returns the token usage of its response.
     pub(super) fn usage(&self) -> Option<Usage> {
-        self.usage.or(self.extra.usage)
+        self.members.usage("usage").or_else(|| self.extra().usage)
+    }
+
+    /// Returns the flag of a result that says whether the call failed.
+    pub(super) fn is_error(&self) -> Option<bool> {
+        let first = |members: &Members<'_>, keys: &[&str]| keys.iter().find_map(|key| members.flag(key));
+        let stated = first(&self.members, &["is_error", "isError", "tool_call_error"]);
+        stated
+            .or_else(|| self.members.flag("success").map(|succeeded| !succeeded))
+            .or_else(|| first(&self.members.object("metadata"), &["isError", "is_error"]))
     }
 
     /// Returns the outcome that the text and flags of a result show, if any. Callers must try this before the
@@ -251,79 +205,19 @@ impl<'a> Element<'a> {
         let stated = |error: Raw<'a>| {
             error.boolean().or_else(|| error.string().filter(|text| !text.trim().is_empty()).map(|_| true))
         };
-        if let Some(failed) = self.is_error.or_else(|| self.error.and_then(stated)) {
+        if let Some(failed) = self.is_error().or_else(|| self.members.get("error").and_then(stated)) {
             return Some(Outcome::flag(failed));
         }
-        match self.status.as_deref() {
+        match self.status().as_deref() {
             Some("error") => return Some(Outcome::flag(true)),
             Some("success") => return Some(Outcome::flag(false)),
             _ => {}
         }
-        self.extra.returncode.and_then(is_failure_code).map(Outcome::exit_code)
+        self.extra().returncode.and_then(is_failure_code).map(Outcome::exit_code)
     }
 }
 
 /// Returns a role. Results in messages of pi have one of their own.
-fn plain_role(role: Text<'_>) -> Cow<'_, str> {
-    if role == *"toolResult" { "tool".into() } else { role.to_str() }
-}
-
-/// The possible kinds of an element, before it is read.
-pub(super) struct ElementProbe {
-    pub(super) is_message: bool,
-    pub(super) is_item: bool,
-    /// Whether its type is that of a call or output; `None` if it has no type.
-    pub(super) of_calls: Option<bool>,
-}
-
-impl ElementProbe {
-    pub(super) fn at(json: &mut Json<'_>) -> Read<Self> {
-        let (mut has_role, mut has_body, mut is_foreign) = (false, false, false);
-        let (mut has_foreign_calls, mut of_calls) = (false, None);
-        let (mut has_content, mut has_other_text) = (false, false);
-        wire::object(json, |key, value| {
-            match key {
-                b"type" => {
-                    let kind = wire::text(value)?;
-                    of_calls = kind.map(|kind| Item::of(&kind.to_str()).is_some());
-                }
-                b"role" => has_role = wire::text(value)?.is_some(),
-                b"content" => (has_body, has_content) = (true, true),
-                b"function_call" => has_body = true,
-                b"message" | b"model_output" => has_other_text |= value.kind()? == Kind::String,
-                b"tool_calls" => (has_body, has_foreign_calls) = (true, are_foreign_calls(value.raw()?)),
-                b"parts" | b"requestor" | b"toolUseId" => is_foreign = true,
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(Self {
-            // Only the reader of events reads texts under other keys.
-            is_message: has_role
-                && has_body
-                && !is_foreign
-                && !has_foreign_calls
-                && (has_content || !has_other_text),
-            is_item: of_calls.is_some() || has_role,
-            of_calls,
-        })
-    }
-}
-
-/// Returns true if any of the calls has the form of Inspect (`function` is a string) or of tau2 (`requestor`).
-fn are_foreign_calls(calls: Raw<'_>) -> bool {
-    let mut foreign = false;
-    let _ = wire::list(&mut calls.json(), |call| {
-        wire::object(call, |key, value| {
-            foreign |= key == b"requestor" || key == b"function" && value.kind()? == Kind::String;
-            Ok(())
-        })?;
-        Ok(())
-    });
-    foreign
-}
-
-/// Returns true if a value is null or an empty text.
-fn says_nothing(value: Raw<'_>) -> bool {
-    value.kind() == Kind::Null || matches!(value.bytes(), b"\"\"")
+fn plain_role(role: Cow<'_, str>) -> Cow<'_, str> {
+    if role == "toolResult" { "tool".into() } else { role }
 }

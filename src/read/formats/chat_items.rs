@@ -4,7 +4,6 @@ use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::codex_text;
 use super::prelude::*;
-use crate::read::call_outcome::never_ran;
 use crate::read::written_results;
 
 /// The kind of an item, by its type.
@@ -87,16 +86,17 @@ impl Item {
 
 impl<'a> Conversation<'a> {
     /// Adds an item: a call, an answer, or a call with its answer.
-    pub(super) fn item(&mut self, item: Item, element: &mut Element<'a>) {
-        let id = element.call_id.take().or(element.id.take());
+    pub(super) fn item(&mut self, item: Item, element: &Element<'a>) {
+        let id = element.id_of_call();
         if item == Item::Output {
             let turn = self.end_turn();
-            let stated = element.output.and(element.is_error).map(Outcome::flag);
-            return self.assembler.answer(turn, id, answer(element.output, stated, true));
+            let output = element.output();
+            let stated = output.and(element.is_error()).map(Outcome::flag);
+            return self.assembler.answer(turn, id, answer(output, stated, true));
         }
         let turn = self.turn();
-        let name = element.name.take();
-        let (call, answer) = item.call(id, name, element.status.as_deref(), |key| element.part(key));
+        let (name, status) = (element.name(), element.status());
+        let (call, answer) = item.call(id, name, status.as_deref(), |key| element.part(key));
         let number = self.call(Call { turn, ..call }, element.time());
         if let Some(answer) = answer {
             self.assembler.answer_call(number, answer);

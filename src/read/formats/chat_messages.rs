@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::chat::Form;
-use super::chat_call::{ToolCall, legacy_call};
-use super::chat_content::{Block, Body};
+use super::chat_call::ToolCall;
+use super::chat_content::{self, Block};
 use super::chat_element::Element;
 use super::codex_text;
 use super::prelude::*;
 use crate::read::answers_without_id::InOrder;
-use crate::read::call_outcome::{in_last_line, reports_failure};
-use crate::read::text_calls;
+use crate::read::call_outcome::in_last_line;
 use crate::read::written_results::{self, Unwrapped};
 use crate::trace::Entry;
 
@@ -71,7 +70,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// Adds an element to the chat of a sub-agent.
-    fn add_to(&mut self, name: String, element: &mut Element<'a>) -> Read<bool> {
+    fn add_to(&mut self, name: String, element: Element<'a>) -> bool {
         self.place += 1;
         if let Some((_, chat)) = self.sub_agents.iter_mut().find(|(known, _)| *known == name) {
             return chat.add(element);
@@ -88,18 +87,10 @@ impl<'a> Conversation<'a> {
         self.whole_usage = usage;
     }
 
-    /// Reads an element and adds it, or returns false if it does not have the expected form.
-    pub(super) fn element(&mut self, json: &mut Json<'a>) -> Read<bool> {
-        let mut element = Element::default();
-        element.read(json)?;
-        self.add(&mut element)
-    }
-
-    /// Reads an element and adds it. One that does not have the expected form is skipped and counted.
-    pub(super) fn take(&mut self, json: &mut Json<'a>) -> Read<()> {
-        let is_added = self.element(json)?;
+    /// Adds an element. One that does not have the expected form is skipped and counted.
+    pub(super) fn take(&mut self, element: Raw<'a>) {
+        let is_added = self.add(element.into());
         self.unknown += u64::from(!is_added);
-        Ok(())
     }
 
     /// Emits the run. Its termination may be the exit status that mini-swe-agent records.
@@ -115,21 +106,21 @@ impl<'a> Conversation<'a> {
     }
 
     /// Adds an element, or returns false if it does not have the expected form.
-    pub(super) fn add(&mut self, element: &mut Element<'a>) -> Read<bool> {
+    pub(super) fn add(&mut self, mut element: Element<'a>) -> bool {
         let fits = match self.form {
             // If one element is an item, the chat must be read as items.
             Form::Messages => element.is_message() && element.item.is_none(),
             Form::Items => element.is_item(),
         };
         if !fits {
-            return Ok(false);
+            return false;
         }
         if let Some(name) = element.sub_agent() {
             return self.add_to(name, element);
         }
         match (element.item, element.role.is_some()) {
-            (Some(item), _) => self.item(item, element),
-            (None, true) => self.message(element)?,
+            (Some(item), _) => self.item(item, &element),
+            (None, true) => self.message(element),
             // Reasoning is part of the model's turn.
             (None, false) if element.is_reasoning() => {
                 self.turn();
@@ -137,7 +128,7 @@ impl<'a> Conversation<'a> {
             (None, false) => self.unknown += 1,
         }
         self.place += 1;
-        Ok(true)
+        true
     }
 
     /// Returns the turn of an element of the model. Consecutive elements share a turn: in a chat, the index of the
@@ -166,18 +157,24 @@ impl<'a> Conversation<'a> {
         self.assembler.call(call)
     }
 
-    fn message(&mut self, element: &mut Element<'a>) -> Read<()> {
+    fn message(&mut self, mut element: Element<'a>) {
         let role = element.role.take().unwrap_or_default();
-        if !element.tool_responses.is_empty() {
+        let responses = element.tool_responses();
+        if !responses.is_empty() {
             let turn = self.end_turn();
-            for mut response in std::mem::take(&mut element.tool_responses) {
-                self.result(turn, false, &mut response);
+            for response in responses {
+                self.result(turn, false, response);
             }
-            return Ok(());
+            return;
+        }
+        for result in element.tool_results() {
+            let turn = self.end_turn();
+            self.result(turn, false, result);
         }
         let is_bare = role == "observation" && element.answers.is_none();
-        let bare = element.content.as_ref().filter(|_| is_bare).and_then(Body::bare_results);
-        if let Some((list, results)) = bare {
+        if let Some(list) = element.content.filter(|_| is_bare)
+            && let Some(results) = chat_content::bare_results(list)
+        {
             let open = self.open_calls();
             let results = if results.len() == open.len() { results } else { vec![list] };
             if results.len() == open.len() {
@@ -186,26 +183,22 @@ impl<'a> Conversation<'a> {
                     let answer = Element::default().answer(words::result(result), false);
                     self.assembler.answer_call(call, answer);
                 }
-                return Ok(());
+                return;
             }
         }
         match &*role {
             "tool" | "function" | "observation" if role != "observation" || element.answers.is_some() => {
                 let turn = self.end_turn();
-                self.result(turn, role == "function", element);
-                return Ok(());
+                return self.result(turn, role == "function", element);
             }
             "exit" => {
                 self.end_turn();
-                self.exit_status = element.extra.exit_status.take().or(self.exit_status.take());
-                return Ok(());
+                self.exit_status = element.extra().exit_status.or(self.exit_status.take());
+                return;
             }
             _ => {}
         }
-        let (text, mut blocks) = match element.content.take() {
-            Some(content) => content.into_message()?,
-            None => (None, Vec::new()),
-        };
+        let (text, mut blocks) = element.content.map(chat_content::message).unwrap_or_default();
         let has_calls = || element.has_calls() || blocks.iter().any(|block| block.is_call);
         match words::actor_of(&role) {
             Actor::Agent => {
@@ -222,7 +215,7 @@ impl<'a> Conversation<'a> {
                 let time = element.time();
                 if let Some(text) = text {
                     let is_notice = actor == Actor::User
-                        && (element.extra.is_notice() || text_calls::is_notice(text.text()));
+                        && (element.extra().is_notice() || text_calls::is_notice(text.text()));
                     let actor = if is_notice { Actor::Environment } else { actor };
                     self.assembler.message_at(actor, turn, text, time);
                 }
@@ -236,11 +229,10 @@ impl<'a> Conversation<'a> {
                 self.blocks(turn, blocks);
             }
         }
-        Ok(())
     }
 
     /// Adds a message of the model, with its calls.
-    fn agent(&mut self, element: &mut Element<'a>, text: Option<TextCow<'a>>, mut blocks: Vec<Block<'a>>) {
+    fn agent(&mut self, mut element: Element<'a>, text: Option<TextCow<'a>>, mut blocks: Vec<Block<'a>>) {
         let turn = self.turn();
         // Only one part of a split response has the tokens, so later parts keep them.
         self.usage = element.usage().or(self.usage);
@@ -266,13 +258,12 @@ impl<'a> Conversation<'a> {
                 continue;
             };
             let number = self.call(Call { turn, ..call }, None);
-            let mut result = Element::default();
-            if answered.is_some_and(|answered| result.read(&mut answered.json()).is_ok()) {
-                self.own_answers.push((number, result.answer(None, false)));
+            if let Some(answered) = answered {
+                self.own_answers.push((number, Element::of(answered).answer(None, false)));
             }
         }
-        if let Some(function) = element.function_call.filter(|function| function.kind() == Kind::Object) {
-            self.call(Call { turn, ..legacy_call(function) }, None);
+        if let Some(call) = element.function_call() {
+            self.call(Call { turn, ..call }, None);
         }
         self.blocks(turn, blocks);
     }
@@ -301,9 +292,8 @@ impl<'a> Conversation<'a> {
     }
 
     /// Adds a message that is a result. With `by_name`, it is paired by the name of the tool, not by id.
-    fn result(&mut self, turn: u64, by_name: bool, element: &mut Element<'a>) {
-        let content = element.content.take();
-        let mut blocks = content.as_ref().map(Body::results).unwrap_or_default();
+    fn result(&mut self, turn: u64, by_name: bool, element: Element<'a>) {
+        let mut blocks = element.content.map(chat_content::results).unwrap_or_default();
         match (&mut blocks[..], &element.answers) {
             ([], _) => {}
             (_, None) => return self.blocks(turn, blocks),
@@ -313,9 +303,10 @@ impl<'a> Conversation<'a> {
             }
             (_, Some(_)) => {}
         }
-        let answer = element.answer(content.and_then(Body::into_result), self.is_of_hermes);
-        let id = if by_name { None } else { element.answers.take() };
-        self.answer(turn, id, element.name.as_ref(), answer);
+        let answer = element.answer(element.content.and_then(words::result), self.is_of_hermes);
+        let name = element.name();
+        let id = if by_name { None } else { element.answers };
+        self.answer(turn, id, name.as_ref(), answer);
     }
 
     /// Answers the call with this id. Without an id, answers the oldest open call of this name, or of any

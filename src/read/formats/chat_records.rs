@@ -4,11 +4,10 @@
 use std::collections::VecDeque;
 
 use super::chat::{Form, metadata, reward};
-use super::chat_element::ElementProbe;
+use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::prelude::*;
-use crate::read::text_calls;
-use crate::read::text_grammars::{self, Written};
+use crate::read::text_grammars::Written;
 use crate::read::whole_input;
 
 pub(super) const FORMAT: Definition = Definition {
@@ -28,34 +27,39 @@ fn has_conversations(document: &Document<'_>) -> bool {
     match document {
         // Each line is read as a document of its own.
         Document::Lines(_) => false,
-        Document::Object(members) => held(members, TOP).is_some(),
+        Document::Object(members) => held(members, TOP, is_conversation).is_some(),
         Document::List(items) if are_messages(items, &|item| is_spoken(item)) => true,
-        Document::List(items) => items.first().is_some_and(|item| record(*item).is_some()),
+        Document::List(items) => items.first().is_some_and(|item| record(*item, is_conversation).is_some()),
     }
 }
 
-/// Returns the first list of messages under these keys of an object.
-fn held<'a>(members: &Members<'a>, keys: &[&str]) -> Option<Raw<'a>> {
-    keys.iter().filter_map(|key| members.get(key)).find(|list| is_conversation(*list))
+/// Returns the first value under these keys of an object that is a list of messages by `fits`.
+fn held<'a>(members: &Members<'a>, keys: &[&str], fits: fn(Raw<'_>) -> bool) -> Option<Raw<'a>> {
+    keys.iter().filter_map(|key| members.get(key)).find(|list| fits(*list))
 }
 
 /// Returns the messages in a list item, and the members of the item.
-fn record(item: Raw<'_>) -> Option<(Raw<'_>, Members<'_>)> {
+fn record(item: Raw<'_>, fits: fn(Raw<'_>) -> bool) -> Option<(Raw<'_>, Members<'_>)> {
     match item.kind() {
         Kind::Object => {
             let members = Members::from(item);
-            held(&members, &LISTS).map(|list| (list, members))
+            held(&members, &LISTS, fits).map(|list| (list, members))
         }
-        Kind::List if is_conversation(item) => Some((item, Members::default())),
+        Kind::List if fits(item) => Some((item, Members::default())),
         _ => None,
     }
 }
 
 fn is_conversation(list: Raw<'_>) -> bool {
-    let is_message = |item: Raw<'_>| {
-        is_spoken(item) || ElementProbe::at(&mut item.json()).is_ok_and(|look| look.is_message)
-    };
-    list.kind() == Kind::List && list.items().is_some_and(|items| are_messages(&items, &is_message))
+    let is_message = |item: Raw<'_>| is_spoken(item) || Element::from(item).is_message();
+    list.items().is_some_and(|items| are_messages(&items, &is_message))
+}
+
+/// Like [`is_conversation`], but some of the messages may lack content.
+fn may_be_conversation(list: Raw<'_>) -> bool {
+    let may_be = |item: Raw<'_>| is_spoken(item) || Element::from(item).may_be_message();
+    let is_message = |item: &Raw<'_>| is_spoken(*item) || Element::from(*item).is_message();
+    list.items().is_some_and(|items| are_messages(&items, &may_be) && items.iter().any(is_message))
 }
 
 fn are_messages(items: &[Raw<'_>], is_message: &dyn Fn(Raw<'_>) -> bool) -> bool {
@@ -69,31 +73,33 @@ fn is_spoken(item: Raw<'_>) -> bool {
     item.kind() == Kind::Object && is_text("from") && is_text("value")
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "readers of this kind may fail")]
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
-        Document::Lines(_) => Ok(()),
-        Document::Object(members) => match held(members, TOP) {
-            Some(list) => converse(&list.items().unwrap_or_default(), members, metadata(members), runs),
-            None => Ok(()),
-        },
+        Document::Lines(_) => {}
+        Document::Object(members) => {
+            if let Some(list) = held(members, TOP, is_conversation) {
+                converse(&list.items().unwrap_or_default(), members, metadata(members), runs);
+            }
+        }
         Document::List(items) if items.first().is_some_and(|item| is_spoken(*item)) => {
-            converse(items, &Members::default(), Metadata::default(), runs)
+            converse(items, &Members::default(), Metadata::default(), runs);
         }
         Document::List(items) => {
             for item in whole_input::latest(items, runs) {
-                if let Some((list, around)) = record(item) {
-                    converse(&list.items().unwrap_or_default(), &around, metadata(&around), runs)?;
+                if let Some((list, around)) = record(item, may_be_conversation) {
+                    converse(&list.items().unwrap_or_default(), &around, metadata(&around), runs);
                 } else {
                     runs.pass_over("items without messages", 1);
                 }
             }
-            Ok(())
         }
     }
+    Ok(())
 }
 
 /// Emits the run of a list of messages. `around` is the object that holds them.
-fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) -> Read<()> {
+fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs: &mut Runs<'_>) {
     let reward = reward(around);
     let system = around.message("system");
     if messages.first().is_some_and(|first| is_spoken(*first)) {
@@ -105,7 +111,7 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
             runs.pass_over("elements that are not messages", u64::from(!spoken.add(turn, *message)));
         }
         runs.give_unrouted(&mut spoken.steps, metadata, reward);
-        return Ok(());
+        return;
     }
     let mut conversation = Conversation::new(Form::Messages, metadata);
     conversation.reward = reward;
@@ -113,10 +119,9 @@ fn converse(messages: &[Raw<'_>], around: &Members<'_>, metadata: Metadata, runs
         conversation.assembler.message(Actor::System, 0, system);
     }
     for message in messages {
-        conversation.take(&mut message.json())?;
+        conversation.take(*message);
     }
     conversation.give(runs);
-    Ok(())
 }
 
 /// A ShareGPT conversation. Calls have no ids: results answer them in order.

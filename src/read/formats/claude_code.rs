@@ -5,8 +5,6 @@ use super::chat_content::Block;
 use super::claude_code_line::{Line, SYNTHETIC, read_line};
 use super::claude_code_queue::{Queue, is_of_harness};
 use super::prelude::*;
-use crate::read::session::{self, SessionReader};
-
 pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Items(All(&[

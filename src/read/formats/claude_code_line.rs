@@ -1,6 +1,6 @@
 //! A line of a Claude Code session.
 
-use super::chat_content::{Block, Body};
+use super::chat_content::{self, Block};
 use super::prelude::*;
 
 /// The model of messages that the harness writes in the assistant's name.
@@ -155,8 +155,7 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     // Failed requests and limits that are reached are written in the assistant's name.
     let is_failure = is_synthetic && members.is("error", Kind::String);
     let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
-    let content = message.get("content").and_then(|content| Body::Value(content).into_message().ok());
-    let (text, blocks) = content.unwrap_or_default();
+    let (text, blocks) = message.get("content").map(chat_content::message).unwrap_or_default();
     // Printed output spells this key like its others.
     let facts = members.first(&["toolUseResult", "tool_use_result"]);
     let (stated, duration) = facts.map(|facts| beside_result(&facts.into())).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::prelude::*;
-use crate::trace::{Digest, DigestMap};
+use crate::trace::DigestMap;
 
 /// Maximum number of texts of each kind that are remembered.
 const MOST: usize = 1_024;

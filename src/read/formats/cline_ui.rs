@@ -3,7 +3,6 @@
 
 use super::prelude::*;
 use crate::read::text_grammars::{Written, is_name, is_of_name};
-use crate::read::{text_calls, text_grammars};
 
 pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Items(MESSAGE)], reader: Reader::Document(read) };

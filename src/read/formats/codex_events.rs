@@ -3,8 +3,6 @@
 use super::chat_items::Item;
 use super::codex_text;
 use super::prelude::*;
-use crate::read::text_calls;
-
 /// An event as it was printed, by itself or as the parameters of a notification.
 pub(super) const PRINTED: Mark = All(&[
     Is(Kind::String, &["id"]),

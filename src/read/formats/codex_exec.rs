@@ -2,7 +2,6 @@
 //! output may also contain unrelated lines. The app server of Codex notifies of the same events, in camel case.
 
 use super::prelude::*;
-use crate::read::session::{Session, SessionReader};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(EVENT), Shape::Under(&["events"], In("payload", &EVENT))],
@@ -79,7 +78,7 @@ struct Threads<'a> {
     is_exec: bool,
 }
 
-impl<'a> Session<'a> for Threads<'a> {
+impl<'a> session::Session<'a> for Threads<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         if line.is("payload", Kind::Object) {
             return self.add(&line.object("payload"), runs);

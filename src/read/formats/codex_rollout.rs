@@ -9,8 +9,7 @@ use super::codex_events::{
     output_of, sender_of, writer_of,
 };
 use super::prelude::*;
-use crate::read::session::{self, SessionReader};
-use crate::trace::{Digest, DigestSet, Entry};
+use crate::trace::Entry;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[

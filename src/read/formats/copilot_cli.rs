@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use crate::read::session::{Session, SessionReader};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[EVENT, In("raw", &EVENT)]))],
@@ -34,7 +33,7 @@ struct Open<'a> {
     id: Option<String>,
 }
 
-impl<'a> Session<'a> for Open<'a> {
+impl<'a> session::Session<'a> for Open<'a> {
     fn add(&mut self, outer: &Members<'a>, runs: &mut Runs<'_>) {
         let inner = (!outer.has("data")).then(|| outer.object("raw")).filter(|inner| inner.has("data"));
         let line = inner.as_ref().unwrap_or(outer);

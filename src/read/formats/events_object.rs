@@ -7,7 +7,7 @@ use super::events_what::{
 };
 pub(super) use super::events_what::{What, holds_answers};
 use super::prelude::*;
-use crate::read::call_outcome::{at_start, have_failed, is_printed_error, reports_failure, typed_output};
+use crate::read::call_outcome::{have_failed, is_printed_error};
 
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
 pub(super) struct Event<'a> {

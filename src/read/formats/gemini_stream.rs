@@ -2,8 +2,6 @@
 
 use super::gemini_cli::has_failed;
 use super::prelude::*;
-use crate::read::session::{Session, SessionReader};
-
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[
         All(&[Says("type", &["init"]), Is(Kind::String, &["session_id", "model", "timestamp"])]),
@@ -31,7 +29,7 @@ struct Open<'a> {
     shells: Vec<Cow<'a, str>>,
 }
 
-impl<'a> Session<'a> for Open<'a> {
+impl<'a> session::Session<'a> for Open<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         let asked = self.asked.take();
         if line.name("type").as_deref() == Some("init") && self.run.metadata.id.is_some() {

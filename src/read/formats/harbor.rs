@@ -4,8 +4,6 @@ use std::collections::VecDeque;
 
 use super::chat;
 use super::prelude::*;
-use crate::read::{text_calls, text_grammars};
-
 pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(EXPORT)], reader: Reader::Document(read) };
 

@@ -8,8 +8,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
 
 use super::prelude::*;
-use crate::error::{Error, ErrorKind};
-use crate::json::Fault;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[

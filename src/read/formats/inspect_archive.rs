@@ -6,8 +6,8 @@ use std::io::Read;
 
 use super::inspect;
 use super::prelude::*;
-use crate::error::{Error, ErrorKind, Result};
-use crate::json::{Fault, SkipIndex};
+use crate::error::Result;
+use crate::json::SkipIndex;
 use crate::read::document::Parsed;
 use crate::read::zstd::Frames;
 

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 
 use super::prelude::*;
 use crate::read::call_outcome::{of_kimi, stopped_by_kimi};
-use crate::read::session::{Session, SessionReader};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[EVENT, In("message", &EVENT), In("params", &EVENT), MARK, APPENDED]))],
@@ -29,7 +28,7 @@ struct Sessions<'a> {
     sub_agents: Ordered<Cow<'a, str>, Open<'a>>,
 }
 
-impl<'a> Session<'a> for Sessions<'a> {
+impl<'a> session::Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         let time = line
             .get("timestamp")

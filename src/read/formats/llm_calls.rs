@@ -4,7 +4,6 @@
 //! the API keeps have only what is new; they are joined.
 
 use super::chat::Form;
-use super::chat_content;
 use super::chat_element::Element;
 use super::chat_messages::{Conversation, SKIPPED};
 use super::gemini_contents::Contents;
@@ -14,7 +13,7 @@ use super::{adk, llm_code, llm_messages, llm_stream};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Each(All(&[EXCHANGE, Not(&adk::EVALUATED)])), Shape::Object(STORE)],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
 const EXCHANGE: Mark = Test(
@@ -227,7 +226,7 @@ impl<'a> Exchange<'a> {
     }
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let objects: Vec<_> = match document {
         Document::Object(object) if STORE.fits(object) => object.objects("steps").collect(),
         document => document.each().collect(),
@@ -235,15 +234,15 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
     runs.pass_over("items that are not requests with responses", (objects.len() - exchanges.len()) as u64);
     let conversations = llm_conversations::group(&exchanges);
-    conversations.iter().try_for_each(|one| give(one, runs))
+    conversations.iter().for_each(|one| give(one, runs));
 }
 
 /// Emits the requests of one conversation as a run.
-fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
+fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) {
     let (Some(first), Some(last)) = (one.parts.first().and_then(|part| part.first()), one.last()) else {
-        return Ok(());
+        return;
     };
-    let Some((messages, form)) = last.request.messages() else { return Ok(()) };
+    let Some((messages, form)) = last.request.messages() else { return };
     let response = last.spoken();
     let failure = last.failure().filter(|_| response.is_empty());
     let is_lost = response.is_empty() && last.response.is_some() && failure.is_none();
@@ -270,7 +269,7 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
         run.metadata.id = metadata.id;
         run.metadata.termination = run.metadata.termination.or(metadata.termination);
         run.give(runs);
-        return Ok(());
+        return;
     }
     let mut known = if last.is_whole { first.length } else { one.known };
     let (examples, said) = messages.split_at_checked(known).unwrap_or((&messages, &[]));
@@ -280,7 +279,7 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
     {
         run.metadata = metadata;
         run.give(runs);
-        return Ok(());
+        return;
     }
     let mut conversation = Conversation::new(form, metadata);
     for key in ["system", "instructions"] {
@@ -292,7 +291,7 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
         llm_code::prompt(*example, &mut conversation.assembler);
     }
     for part in &one.parts {
-        let others = converse(part, std::mem::take(&mut known), &mut conversation)?;
+        let others = converse(part, std::mem::take(&mut known), &mut conversation);
         runs.pass_over(SKIPPED, others);
     }
     if let Some(failure) = failure {
@@ -300,17 +299,12 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) -> Read<()> {
         conversation.assembler.message(Actor::Environment, turn, failure);
     }
     conversation.give(runs);
-    Ok(())
 }
 
 /// Adds the messages of requests that repeat each other, but for the first `known`, and the last response. Returns the
 /// number of elements that do not have the expected form.
-fn converse<'e>(
-    exchanges: &[&'e Exchange<'_>],
-    known: usize,
-    conversation: &mut Conversation<'e>,
-) -> Read<u64> {
-    let Some(last) = exchanges.last() else { return Ok(0) };
+fn converse<'e>(exchanges: &[&'e Exchange<'_>], known: usize, conversation: &mut Conversation<'e>) -> u64 {
+    let Some(last) = exchanges.last() else { return 0 };
     let messages = last.request.messages().map(|(messages, _)| messages).unwrap_or_default();
     let mut others = 0;
     for (place, message) in messages.into_iter().enumerate().skip(known) {
@@ -318,27 +312,25 @@ fn converse<'e>(
         if let Some(exchange) = exchanges.iter().find(|exchange| exchange.length == place) {
             conversation.of_one_response(usage(exchange));
         }
-        others += u64::from(!add(message, conversation)?);
+        others += u64::from(!add(message, conversation));
     }
     conversation.of_one_response(usage(last));
     for message in last.spoken() {
-        others += u64::from(!add(message, conversation)?);
+        others += u64::from(!add(message, conversation));
     }
-    Ok(others)
+    others
 }
 
 /// Adds a message, or returns false if it does not have the expected form. A message without a role is the model's.
-fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> Read<bool> {
-    let mut element = Element::default();
+fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> bool {
+    let mut element = Element::from(message);
     if message.kind() == Kind::String {
-        (element.role, element.content) = (Some("user".into()), Some(chat_content::Body::Value(message)));
-    } else {
-        element.read(&mut message.json())?;
+        (element.role, element.content) = (Some("user".into()), Some(message));
     }
     if element.role.is_none() && element.item.is_none() {
         element.role = Some("assistant".into());
     }
-    conversation.add(&mut element)
+    conversation.add(element)
 }
 
 fn usage(exchange: &Exchange<'_>) -> Option<crate::trace::Usage> {

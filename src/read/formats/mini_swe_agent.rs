@@ -3,8 +3,6 @@
 
 use super::prelude::*;
 use super::unread;
-use crate::json::Fault;
-use crate::read::call_outcome::{at_start, never_ran};
 use crate::trace::Entry;
 
 pub(super) const FORMAT: Definition = Definition {

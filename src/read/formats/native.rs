@@ -1,10 +1,6 @@
 //! Files of native traces: `{"traces": […]}`, a bare list, one trace, or one per line.
 
 use super::prelude::*;
-use crate::error::Error;
-use crate::json::Fault;
-use crate::read::format::RecordReader;
-use crate::read::header::Header;
 use crate::trace::{RunSummary, Trace};
 
 const FOREIGN: Mark = Every("traces", &Not(&HasOne(&["version", "steps"])));

@@ -12,7 +12,7 @@ pub(super) const FORMAT: Definition = Definition {
         Shape::Items(ROW),
         Shape::Object(Any(&[STATE, In("state", &STATE)])),
     ],
-    reader: Reader::Fallible(read),
+    reader: Reader::Document(read),
 };
 
 const TRACE: Mark = All(&[Says("object", &["trace"]), Has(&["workflow_name"])]);
@@ -27,7 +27,7 @@ const STATE: Mark = Any(&[
 
 const LISTS: [&str; 2] = ["data", "spans"];
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     if document.items().iter().any(|item| ROW.fits_value(*item)) {
         return read_rows(document, runs);
     }
@@ -86,7 +86,6 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         }
     }
     traces.give(runs);
-    Ok(())
 }
 
 /// Adds the messages of the user in the input of a span that no earlier span of the trace repeats.
@@ -121,7 +120,7 @@ fn chat<'a>(id: Option<Cow<'_, str>>) -> Conversation<'a> {
     Conversation::new(Form::Items, metadata)
 }
 
-fn read_state(state: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read_state(state: &Members<'_>, runs: &mut Runs<'_>) {
     let mut chat = chat(state.object("trace").name("id"));
     let asked = state.first(&["originalInput", "original_input"]);
     if let Some(text) = asked.filter(|asked| asked.kind() == Kind::String).and_then(words::text) {
@@ -133,13 +132,12 @@ fn read_state(state: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let generated = generated.into_iter().map(Members::from).filter(is_item);
     let generated = generated.filter_map(|item| item.first(&["rawItem", "raw_item"]));
     for item in items(asked).into_iter().chain(generated) {
-        chat.take(&mut item.json())?;
+        chat.take(item);
     }
     chat.give(runs);
-    Ok(())
 }
 
-fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) {
     let rows = fitting(&ROW, document.each(), "rows of other types", runs);
     let items: Vec<_> = rows.iter().map(|row| row.get("message_data").and_then(Raw::string)).collect();
     let mut sessions: Ordered<_, Conversation<'_>> = Ordered::default();
@@ -149,8 +147,7 @@ fn read_rows(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             continue;
         };
         let chat = sessions.get(row.name("session_id"), |id| chat(id.clone()));
-        chat.take(&mut item.json())?;
+        chat.take(item);
     }
     sessions.into_values().for_each(|chat| chat.give(runs));
-    Ok(())
 }

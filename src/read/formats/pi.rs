@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::pi_branches::{Response, abandoned, delivered, is_by_openclaw, is_longer, responses};
 use super::prelude::*;
 use crate::read::call_outcome::stops_session;
-use crate::trace::DigestSet;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Items(Any(&[

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use crate::trace::Digest;
 
 /// Returns true if OpenClaw wrote a message itself: a notice, or a copy of a text that it delivered. The copy may
 /// be outside the branch with the text, so it does not show which branch was continued.

@@ -6,7 +6,7 @@ use super::chat_messages::{Conversation, SKIPPED};
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition =
-    Definition { signature: &[Shape::Each(MESSAGE)], reader: Reader::Fallible(read) };
+    Definition { signature: &[Shape::Each(MESSAGE)], reader: Reader::Document(read) };
 
 const MESSAGE: Mark = All(&[
     Is(Kind::Number, &["message_id"]),
@@ -14,7 +14,7 @@ const MESSAGE: Mark = All(&[
     In("message", &Has(&["role", "content"])),
 ]);
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut chat = Conversation::new(Form::Messages, Metadata::default());
     let (mut session, mut agent) = (None, None);
     for element in document.each() {
@@ -22,7 +22,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
             // If a guardrail removed a message, `redact_message` replaces it.
             let other = element.get("redact_message").filter(|other| other.member("role").is_some());
             if let Some(message) = other.or_else(|| element.get("message")) {
-                chat.take(&mut message.json())?;
+                chat.take(message);
             }
         } else if element.has("session_type") || element.has("state") {
             session = session.or_else(|| element.name("session_id"));
@@ -37,5 +37,4 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     });
     chat.metadata = Metadata { id, agent: Some("strands".into()), ..Metadata::default() };
     chat.give(runs);
-    Ok(())
 }

@@ -8,11 +8,9 @@ use std::sync::Arc;
 
 use super::prelude::*;
 use super::tau2_messages::{self, Messages, id};
-use crate::error::{Error, echo};
-use crate::json::Fault;
-use crate::read::format::RecordReader;
-use crate::read::header::{Header, Tasks};
-use crate::trace::{Digest, Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
+use crate::error::echo;
+use crate::read::header::Tasks;
+use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[

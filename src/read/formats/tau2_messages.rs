@@ -1,8 +1,7 @@
 //! The messages of a tau2-bench run: texts, calls and answers.
 
 use super::prelude::*;
-use crate::json::{Fault, JsonString};
-use crate::trace::Digest;
+use crate::json::JsonString;
 
 /// Reads the caller of a call; `None` for null.
 pub(super) fn requestor(json: &mut Json<'_>) -> Read<Option<Actor>> {

@@ -5,11 +5,7 @@ use std::sync::Arc;
 
 use super::chat_call::ToolCall;
 use super::prelude::*;
-use crate::error::Error;
-use crate::json::Fault;
 use crate::read::answers_without_id::InOrder;
-use crate::read::format::RecordReader;
-use crate::read::header::Header;
 use crate::trace::{Milestone, ReferenceAction, ReferenceRoute, RouteStatus, RunSummary};
 
 pub(super) const FORMAT: Definition = Definition {
@@ -32,37 +28,6 @@ const RUN: Mark = All(&[
     Not(&HasOne(&["simulations", "messages"])),
 ]);
 
-#[derive(Default)]
-struct Found<'a> {
-    task: Option<Cow<'a, str>>,
-    trial: Option<u64>,
-    reward: Option<f64>,
-    messages: Option<Vec<Message<'a>>>,
-    info: Members<'a>,
-    /// A run under `trajectory`. It counts if the outer object has no messages.
-    inner: Option<Raw<'a>>,
-}
-
-impl<'a> Found<'a> {
-    fn member(&mut self, key: &[u8], value: &mut Json<'a>) -> Read<()> {
-        match key {
-            b"task_id" => self.task = common::ident(value.raw()?),
-            b"trial" => self.trial = value.or_null(Json::whole)?,
-            b"reward" => self.reward = value.or_null(Json::float)?,
-            b"info" => self.info = Members::from(value.checked()?),
-            b"traj" => {
-                self.messages = match value.kind()? {
-                    Kind::Null => value.null().map(|_| Some(Vec::new()))?,
-                    _ => Some(read_messages(value)?),
-                };
-            }
-            b"trajectory" if value.kind()? == Kind::Object => self.inner = Some(value.checked()?),
-            _ => value.skip()?,
-        }
-        Ok(())
-    }
-}
-
 fn run<'a>(
     json: &mut Json<'a>,
     _: &Header,
@@ -70,13 +35,16 @@ fn run<'a>(
     runs: &mut Runs<'_>,
 ) -> Read<RunSummary> {
     let start = json.offset();
-    let mut found = Found::default();
-    json.object(|key, value| found.member(key, value))?;
-    if let Some(inner) = found.inner.take().filter(|_| found.messages.is_none()) {
-        inner.json().object(|key, value| found.member(key, value))?;
-    }
-    let Found { task, trial, reward, messages, info, .. } = found;
-    let messages = messages.ok_or_else(|| json.missing("traj"))?;
+    let outer = Members::try_read(json)?;
+    // A run under `trajectory` counts if the outer object has no messages.
+    let inner = if outer.has("traj") { Members::default() } else { outer.object("trajectory") };
+    let get = |key| inner.get(key).or_else(|| outer.get(key));
+    let mut list = get("traj").ok_or_else(|| json.missing("traj"))?.json();
+    let messages = list.or_null(|list| list.list_of(Message::read))?.unwrap_or_default();
+    let trial = get("trial").map(|trial| trial.json().or_null(Json::whole)).transpose()?.flatten();
+    let reward = get("reward").map(|reward| reward.json().or_null(Json::float)).transpose()?.flatten();
+    let task = get("task_id").and_then(common::ident);
+    let info = get("info").map(Members::from).unwrap_or_default();
     let metadata = Metadata {
         id: task.as_ref().map(|task| format!("{task}/{}", trial.unwrap_or(0))),
         task: task.map(Cow::into_owned),
@@ -93,7 +61,6 @@ fn run<'a>(
     Ok(ending.with_unpaired(runs.finish(steps).map_err(typed)?))
 }
 
-#[derive(Default)]
 struct Message<'a> {
     role: Cow<'a, str>,
     content: Option<Raw<'a>>,
@@ -103,33 +70,24 @@ struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
+    fn read(json: &mut Json<'a>) -> Read<Self> {
+        let (members, read) = Members::read(json);
+        read?;
+        let call = |call: &mut Json<'a>| Ok(ToolCall::of(&Members::from(call.raw()?)).call);
+        let calls = members.present("tool_calls").map(|calls| calls.json().list_of(call)).transpose()?;
+        let unknown = || Call::new(0, None, "");
+        Ok(Self {
+            role: members.name("role").unwrap_or_default(),
+            content: members.get("content"),
+            calls: calls.into_iter().flatten().map(|call| call.unwrap_or_else(unknown)).collect(),
+            id: members.name("tool_call_id"),
+            name: members.name("name"),
+        })
+    }
+
     fn text(&self) -> Option<TextCow<'a>> {
         wire::message_text(&mut self.content?.json()).ok().flatten()
     }
-}
-
-fn read_messages<'a>(json: &mut Json<'a>) -> Read<Vec<Message<'a>>> {
-    let mut turn = 0;
-    json.list_of(|value| {
-        let mut message = Message::default();
-        value.object(fields!(key, value => {
-            b"role" => message.role = value.string()?,
-            b"content" => message.content = Some(value.checked()?),
-            b"tool_call_id" => message.id = common::name(value.raw()?),
-            b"name" => message.name = common::name(value.raw()?),
-            b"tool_calls" => {
-                let calls = value.or_null(|list| list.list_of(|call| tool_call(call, turn)))?;
-                message.calls = calls.unwrap_or_default();
-            }
-        }))?;
-        turn += 1;
-        Ok(message)
-    })
-}
-
-fn tool_call<'a>(json: &mut Json<'a>, turn: u64) -> Read<Call<'a>> {
-    let call = ToolCall::read(json)?.call.unwrap_or_else(|| Call::new(0, None, ""));
-    Ok(Call { turn, ..call })
 }
 
 /// The prefix of an answer to a call that the agent wrote as text.
@@ -171,7 +129,7 @@ fn read_steps<'a>(messages: Vec<Message<'a>>, steps: &mut Assembler<'a>) {
             steps.message(actor, turn, text);
         }
         for call in message.calls {
-            steps.call(call);
+            steps.call(Call { turn, ..call });
         }
         waiting = written.map(|call| steps.call(call));
     }

@@ -1,7 +1,6 @@
 //! Formats that are recognised but not read. The error for such an input names the format.
 
 use super::prelude::*;
-use crate::error::{Error, ErrorKind};
 
 /// JSON formats, each with the marks of an object: the document, one of its items, or one of its lines.
 const OF_JSON: [(&str, Mark); 24] = [

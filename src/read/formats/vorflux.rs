@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
-use crate::trace::Digest;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(All(&[

@@ -1,17 +1,8 @@
 //! Answers that no tool span holds, found by call id in later inputs and outputs.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::dialects::{blocks, prompt};
-use super::dotted_names::spread;
-use super::events::{self, Direction, Records, pair_by_order};
-use super::kinds::Kind;
-use super::message::{Block, Reply, Role};
-use super::model::{Attr, Data, INPUT_MESSAGES, PROMPT, Span, Value};
-use super::request::Request;
-use super::tree::{At, Tree};
+use super::prelude::*;
 
 /// The index of a run, and of an action in it.
 pub(crate) type ActionNumber = (usize, usize);

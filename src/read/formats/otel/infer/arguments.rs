@@ -1,21 +1,12 @@
 //! Arguments and ids of calls in tool spans. Removes the wrappers of frameworks, since equal calls must compare equal.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use super::dialects::blocks;
-use super::events;
-use super::kinds;
-use super::message::{Block, Role, arguments_of, is_masked, name_of};
-use super::model::{Attr, Data, Members, Span, Value};
-use super::python;
-use super::tree::{At, Tree};
+use super::prelude::*;
 use crate::json::Json;
-use crate::trace::Content;
 
 /// Attributes with arguments, most reliable first.
 const ARGUMENTS: &[Attr] = &[

@@ -1,17 +1,8 @@
 //! One action for each call, shown by a model's output, a tool span or both.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::arguments;
-use super::kinds::{self, Kind};
-use super::message::ModelCall;
-use super::model::Span;
 use super::open_calls::{By, OpenCalls, Place};
-use super::request::Request;
-use super::results::{self, Outcome};
-use super::tree::{self, At, Tree};
-use crate::trace::{Arguments, Content, Digest};
+use super::prelude::*;
 
 /// A call, with the request and the spans that show it.
 #[derive(Debug, Clone, Default)]

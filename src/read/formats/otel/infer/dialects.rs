@@ -3,16 +3,8 @@
 //! One walk over the JSON reads every dialect, because instrumentations nest them: a message of one library
 //! inside the serialized response of another.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-
-use super::message::{
-    Block, ModelCall, Reply, Role, arguments_of, begins_object, content_of, is_masked, name_of,
-};
-use super::model::{Data, Members};
-use super::python;
+use super::prelude::*;
 use crate::read::call_outcome::typed_output;
-use crate::trace::Content;
 
 /// Returns the parts of a conversation, in order.
 pub(crate) fn blocks(value: Data<'_>, role: Role) -> Vec<Block<'_>> {

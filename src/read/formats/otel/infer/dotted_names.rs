@@ -1,11 +1,6 @@
 //! Messages spread over attributes with dotted names, such as `llm.output_messages.0.message.content`.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use super::dialects::{blocks_of_spread, prompt};
-use super::message::{Block, Role};
-use super::model::{Attributes, COMPLETION, Data, OUTPUT_MESSAGES, Spread};
+use super::prelude::*;
 
 /// Maximum number of parts of a name. Further parts are ignored.
 const MAX_DEPTH: usize = 24;

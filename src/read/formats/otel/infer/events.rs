@@ -1,14 +1,9 @@
 //! Events of a conversation: log records, events of spans, and the list of events that some instrumentation
 //! keeps in an attribute.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
-use super::dialects::blocks;
-use super::dotted_names::spread;
-use super::message::{Block, Reply, Role, content_of, name_of};
-use super::model::{Attr, Attributes, COMPLETION, Data, LogRecord, Members, PROMPT, Span, Value};
-use super::tree::{At, Tree};
+use super::prelude::*;
 
 /// The name of the event that holds a request's input and output as attributes.
 const DETAILS: &str = "gen_ai.client.inference.operation.details";

@@ -1,9 +1,6 @@
 //! Classifies spans by what they record: a tool, a model, an agent, or anything else.
 
-use std::borrow::Cow;
-
-use super::model::{Attr, COMPLETION, Data, PROMPT, Span};
-use super::request;
+use super::prelude::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -1,9 +1,6 @@
 //! The parts of a conversation, in the one form into which all dialects are read.
 
-use std::borrow::Cow;
-
-use super::model::{Data, Members};
-use crate::trace::Content;
+use super::prelude::*;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Role {

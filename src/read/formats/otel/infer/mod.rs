@@ -10,6 +10,7 @@ pub(super) mod kinds;
 pub(super) mod message;
 mod open_calls;
 pub(super) mod outcomes;
+mod prelude;
 pub(super) mod python;
 pub(super) mod request;
 pub(super) mod requests;

@@ -1,9 +1,6 @@
 //! Calls for which no span has been found yet.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::request::Request;
-use crate::trace::Digest;
+use super::prelude::*;
 
 /// The index of a request, and of a call in its output.
 pub(crate) type Place = (usize, usize);

@@ -1,18 +1,10 @@
 //! The answer and status of each action.
 
-use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
-
 use super::answers::Wanted;
 use super::calls::Action;
-use super::kinds::Kind;
-use super::message::Reply;
-use super::model::{Code, Data};
-use super::request::Request;
-use super::results::{self, Outcome};
+use super::prelude::*;
 use super::status::{self, Verdict};
-use super::tree::{At, Tree};
-use crate::trace::{Answer, Content, TextCow, UnknownReason};
+use crate::trace::{TextCow, UnknownReason};
 
 /// Returns the call of an action if its answer must be found outside its spans. `None` if they hold the
 /// result, or if the call has no id.

@@ -1,8 +1,6 @@
 //! Parses Python's `repr`: literals, and calls such as `ToolCall(id='a')`, which become objects.
 
-use std::borrow::Cow;
-
-use super::model::{Data, Members};
+use super::prelude::*;
 
 const MAX_DEPTH: u32 = 64;
 

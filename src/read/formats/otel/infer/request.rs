@@ -1,17 +1,8 @@
 //! A request to a model, as shown by a model's span, by log records or by the output of an agent.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-use super::dialects::blocks;
-use super::dotted_names::spread;
-use super::events::{self, ChatEvent, Direction, Records};
-use super::kinds::Kind;
-use super::message::{Block, ModelCall, Role, begins_object};
-use super::model::{Attr, Attributes, COMPLETION, Data, OUTPUT_MESSAGES, Span, Value};
-use super::python;
-use super::tree::{At, Tree};
+use super::prelude::*;
 use crate::trace::Usage;
 
 /// A request to a model, with its response.

@@ -1,12 +1,9 @@
 //! Requests to models. Each appears once, however many spans and records show it.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 
-use super::events::Records;
-use super::kinds::Kind;
-use super::request::{self, Refused, Request};
-use super::tree::{At, Owner, Tree};
+use super::prelude::*;
+use super::request::Refused;
 
 /// Returns the requests of every agent, in order. `tools` holds the tool spans of each agent.
 pub(crate) fn requests<'s>(

@@ -1,17 +1,14 @@
 //! Results in tool spans. Removes the wrappers of frameworks, since equal answers must compare equal.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
 use super::arguments::recorded;
-use super::events::{self, Direction};
-use super::message::{Block, Reply, is_masked, name_of};
-use super::model::{Attr, Data, Members, Span, Value};
+use super::prelude::*;
 use crate::json::JsonString;
 use crate::read::call_outcome::states_error;
-use crate::trace::{Content, Text, TextCow, canonical_value};
+use crate::trace::{Text, TextCow, canonical_value};
 
 /// Attributes with results, most reliable first.
 const RESULTS: &[Attr] = &[

@@ -1,8 +1,7 @@
 //! The status of an action, by the most reliable sign.
 
-use super::model::{Attr, Code, Span, SpanEvent};
-use super::results::{self, Outcome};
-use crate::trace::{Answer, Content, Provenance, Status, Text, UnknownReason};
+use super::prelude::*;
+use crate::trace::{Provenance, Status, Text, UnknownReason};
 
 /// An answer whose content is still to be set.
 pub(crate) type Verdict = Answer<'static>;

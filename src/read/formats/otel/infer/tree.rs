@@ -1,10 +1,7 @@
 //! The tree of one trace: parents, calls recorded by more than one span, and the agent run of each span.
 
-use std::collections::{BTreeMap, HashMap};
-
 use super::arguments::CallsAround;
-use super::kinds::{self, Kind};
-use super::model::{Attr, Span};
+use super::prelude::*;
 
 /// The index of a span in its trace.
 pub(crate) type At = usize;
