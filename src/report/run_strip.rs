@@ -26,7 +26,18 @@ const TEXT_CHARS: usize = 600;
 
 impl RunStrip {
     fn covered(&self) -> usize {
-        let is_inside = |step: &&StripStep| self.findings.iter().any(|finding| finding.holds(step.index));
+        let mut ranges: Vec<(u64, u64)> =
+            self.findings.iter().map(|finding| (finding.first, finding.last)).collect();
+        ranges.sort_unstable();
+        let mut ranges = ranges.into_iter().peekable();
+        // The furthest end of the findings that have begun.
+        let mut end = None;
+        let is_inside = |step: &&StripStep| {
+            while let Some((_, last)) = ranges.next_if(|(first, _)| *first <= step.index) {
+                end = end.max(Some(last));
+            }
+            Some(step.index) <= end
+        };
         self.steps.iter().filter(is_inside).count()
     }
 }

@@ -1,8 +1,7 @@
 //! The wasted actions of a run, counted step by step.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{WasteReason, WastedActions, WastedActionsConfig, WastedActionsEvidence, WastedTool};
 use crate::detect::shared::{
@@ -15,12 +14,12 @@ use crate::trace::{Action, Actors, Digest, DigestMap, Step, UnknownReason};
 /// Stands for the tool in turns without a call.
 const NO_CALL: &str = "no call";
 /// Number of actions in a stretch of [`WastedActionsConfig::min_stretch`].
-const STRETCH: u32 = 20;
+const STRETCH: u64 = 20;
 /// Maximum number of steps remembered for each reason, and of those that a message names.
 const STEPS: usize = 20;
 const NAMED: usize = 3;
 
-/// Counts the wasted actions of a trace. Nothing is confirmed before the end: the share may still fall.
+/// Counts the wasted actions of a trace. Nothing is confirmed before the end: the counts may still grow.
 #[derive(Debug, Default)]
 pub(in crate::detect) struct Waste {
     actors: Actors,
@@ -40,7 +39,7 @@ pub(in crate::detect) struct Waste {
     follows: bool,
     /// When each answer was last seen, by key and outcome.
     seen: DigestMap<Seen>,
-    /// The turn of the latest failure of each kind.
+    /// The turn of the latest failure of each kind, and of each program.
     failures: DigestMap<u64>,
     baseline: Baseline,
     shown: ShownLines,
@@ -50,13 +49,11 @@ pub(in crate::detect) struct Waste {
     has_written: bool,
     /// The turn of the latest search that found nothing.
     searched_in: Option<u64>,
-    /// The turn and program of the latest failure.
-    failed_in: Option<(u64, Arc<str>)>,
     halves: u64,
-    /// The half weights of the latest [`STRETCH`] actions, two bits each.
-    recent: u64,
-    /// The greatest sum of these so far.
-    densest: u32,
+    /// The wasted ones of the latest [`STRETCH`] actions: number of the action, step, and weight in halves.
+    recent: VecDeque<(u64, u64, u64)>,
+    /// The greatest sum of these weights so far, with the first and last step of that stretch.
+    densest: (u64, Option<(u64, u64)>),
     pub(in crate::detect) place: Option<(u64, u64)>,
     reasons: BTreeMap<WasteReason, u64>,
     /// By reason, the steps of its first [`STEPS`] wasted actions.
@@ -83,19 +80,16 @@ impl Waste {
         Self { actors, min_wasted, min_share, min_stretch, attempts, ..Self::default() }
     }
 
-    fn act(&mut self) {
-        self.actions += 1;
-        self.recent = self.recent << 2 & ((1 << (2 * STRETCH)) - 1);
-    }
-
     fn count(&mut self, reason: WasteReason, step: u64, tool: &str) {
         self.halves += reason.halves();
-        let latest = self.recent & 3;
-        self.recent += reason.halves().min(3 - latest);
-        // The low and the high bits of each pair.
-        let [ones, twos] =
-            [0x5555_5555_5555_5555, 0xAAAA_AAAA_AAAA_AAAA].map(|bits| (self.recent & bits).count_ones());
-        self.densest = self.densest.max(ones + 2 * twos);
+        self.recent.push_back((self.actions, step, reason.halves()));
+        while self.recent.front().is_some_and(|(action, ..)| action + STRETCH <= self.actions) {
+            self.recent.pop_front();
+        }
+        let sum = self.recent.iter().map(|(_, _, halves)| halves).sum();
+        if sum > self.densest.0 {
+            self.densest = (sum, self.recent.front().map(|(_, first, _)| (*first, step)));
+        }
         *self.reasons.entry(reason).or_default() += 1;
         let steps = self.steps.entry(reason).or_default();
         steps.extend((steps.len() < STEPS && steps.last() != Some(&step)).then_some(step));
@@ -128,13 +122,15 @@ impl Waste {
             call.does == Does::Read && action.is_some_and(|action| self.shown.all(attempt, action, moment));
         let checks = |part: &Part| part.check >= Some(Check::Form);
         let without_changes = self.baseline.excuses(attempt);
+        if call.does == Does::Note {
+            return None;
+        }
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             // The calls of one turn were all sent before any of them failed, so only one failure counts.
-            let again = self.failures.insert(failed, attempt.turn).is_some_and(|turn| turn != attempt.turn);
-            let here = Some((attempt.turn, Arc::clone(&call.program)));
-            let is_sent_before = self.failed_in == here;
-            self.failed_in = here;
+            let mut in_turn = |key| self.failures.insert(key, attempt.turn).map(|turn| turn == attempt.turn);
+            let again = in_turn(failed) == Some(false);
+            let is_sent_before = in_turn(Digest::of_text(&call.program)) == Some(true);
             // The first failure with a value that the user gave is not the agent's fault.
             let is_given = |action| self.user.gave(action);
             let counts = failure.report == Some(Report::Counted);
@@ -147,7 +143,7 @@ impl Waste {
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }
-        if call.does == Does::Note || before.is_some() && !again {
+        if before.is_some() && !again {
             return None;
         }
         let is_rewritten = |before: &Seen| {
@@ -198,16 +194,19 @@ impl Waste {
     }
 
     /// Returns true if enough is wasted for a finding.
-    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
     pub(in crate::detect) fn is_too_much(&self) -> bool {
-        let wasted = self.wasted();
-        let is_share = wasted >= self.min_share * self.actions as f64;
-        wasted >= self.min_wasted && (is_share || self.stretch() >= self.min_stretch)
+        self.wasted() >= self.min_wasted && (self.is_share() || self.stretch() >= self.min_stretch)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "counts of actions are far below 2^53")]
+    fn is_share(&self) -> bool {
+        self.wasted() >= self.min_share * self.actions as f64
     }
 
     /// Returns the greatest weight of wasted actions in a stretch of [`STRETCH`].
+    #[expect(clippy::cast_precision_loss, reason = "a stretch is short")]
     fn stretch(&self) -> f64 {
-        f64::from(self.densest) / 2.0
+        self.densest.0 as f64 / 2.0
     }
 
     /// Returns how many actions gained nothing for a reason, and the steps of the first few: `4 failed (steps 3, 9, 14,
@@ -238,8 +237,13 @@ impl Waste {
             _ => String::new(),
         };
         let tool = by_tool.first().filter(|most| most.tool != NO_CALL).map(|most| most.tool.clone());
+        // Without the share of the whole run, the finding is about the stretch.
+        let stretch = self.densest.1.filter(|_| !self.is_share());
+        let most_of_all =
+            stretch.map_or_else(String::new, |(first, last)| format!(", most at steps {first}-{last}"));
+        let reasons = reasons.join(", ");
         let message =
-            format!("{count} of {} actions gained nothing: {}{most}", self.actions, reasons.join(", "));
+            format!("{count} of {} actions gained nothing{most_of_all}: {reasons}{most}", self.actions);
         let evidence = WastedActionsEvidence {
             wasted: self.wasted(),
             actions: self.actions,
@@ -247,7 +251,7 @@ impl Waste {
             steps: self.steps.clone(),
             by_tool,
         };
-        let finding = WastedActions::finding(place, message, evidence);
+        let finding = WastedActions::finding(stretch.unwrap_or(place), message, evidence);
         finding.tool(tool.unwrap_or_default()).confidence(Confidence::Likely)
     }
 }
@@ -256,7 +260,7 @@ impl Fold for Waste {
     fn observe(&mut self, step: &Step<'_>) {
         if let Some(refused) = self.no_call.observe(step).filter(|attempt| attempt.refused) {
             for _ in 0..refused.turns {
-                self.act();
+                self.actions += 1;
                 self.count(WasteReason::NoCall, refused.step, NO_CALL);
             }
         } else {
@@ -275,9 +279,7 @@ impl Fold for Waste {
         let attempt = self.attempts.observe(step);
         let waits = attempt.as_ref().and_then(|attempt| attempt.excuse);
         let notes = attempt.as_ref().is_some_and(|attempt| attempt.call.call.does == Does::Note);
-        if !notes && !matches!(waits, Some(Excuse::Polling | Excuse::Waiting)) {
-            self.act();
-        }
+        self.actions += u64::from(!notes && !matches!(waits, Some(Excuse::Polling | Excuse::Waiting)));
         self.waits += u64::from(waits == Some(Excuse::Waiting));
         if let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) {
             let key = attempt.call.call.key;
@@ -336,7 +338,8 @@ impl Fold for Waste {
     fn memory(&self) -> usize {
         let digests = self.seen.len() * 2 * size_of::<(Digest, Seen)>()
             + self.written.len() * 2 * size_of::<(Digest, u64)>()
-            + self.failures.len() * 2 * size_of::<(Digest, u64)>();
+            + self.failures.len() * 2 * size_of::<(Digest, u64)>()
+            + self.recent.len() * 2 * size_of::<(u64, u64, u64)>();
         let texts =
             self.by_tool.len() * 96 + self.steps.len() * STEPS * size_of::<u64>() + self.user.memory();
         digests + self.shown.memory() + self.attempts.memory() + self.baseline.memory() + texts
