@@ -270,7 +270,7 @@ impl<'s> Tree<'s> {
     }
 
     /// Returns the outermost agent span that has the same name and encloses this one, with no tool span in
-    /// between. Of the spans that Monocle writes for one agent in a turn, it is the first.
+    /// between.
     pub(crate) fn outermost_agent(&self, at: At) -> At {
         self.outermost.get(at).copied().unwrap_or(at)
     }
@@ -278,15 +278,10 @@ impl<'s> Tree<'s> {
     fn find_outermost_agents(&mut self) {
         let name = |at: At| self.span(at).filter(|_| self.kind(at) == Kind::Agent).map(kinds::agent_name);
         let names: Vec<Option<Option<&str>>> = (0..self.spans.len()).map(name).collect();
-        let mut first = HashMap::new();
         for (at, name) in names.iter().enumerate().filter(|(_, name)| name.is_some()) {
             let within = self.ancestors(at).take_while(|outer| self.kind(*outer) != Kind::Tool);
-            let mut last = within.filter(|outer| names.get(*outer) == Some(name)).last().unwrap_or(at);
-            // Monocle has an agent span for each time that control returns to an agent.
-            if self.span(last).is_some_and(|span| span.attributes.get(Attr::MonocleKind).is_some()) {
-                last = *first.entry((self.parent(last), name)).or_insert(last);
-            }
-            if let Some(slot) = self.outermost.get_mut(at) {
+            let last = within.filter(|outer| names.get(*outer) == Some(name)).last();
+            if let (Some(last), Some(slot)) = (last, self.outermost.get_mut(at)) {
                 *slot = last;
             }
         }
