@@ -1,6 +1,6 @@
 //! The tree of one trace: parents, calls recorded by more than one span, and the agent run of each span.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::arguments::CallsAround;
 use super::kinds::{self, Kind};
@@ -64,6 +64,7 @@ impl<'s> Tree<'s> {
             is_open,
         };
         tree.cut_circles();
+        tree.find_wrappers();
         tree.merge_calls();
         tree.find_outermost_agents();
         tree
@@ -135,6 +136,23 @@ impl<'s> Tree<'s> {
                 }
                 *mark = Some(start);
                 (last, next) = (at, self.parent(at));
+            }
+        }
+    }
+
+    /// Makes chains of the model spans that only wrap other model spans.
+    fn find_wrappers(&mut self) {
+        let models: BTreeSet<At> = self.of_kind(Kind::Model).collect();
+        let may_wrap = |at: &At| self.span(*at).is_some_and(kinds::may_wrap_model);
+        let outer: BTreeSet<At> = models.iter().copied().filter(may_wrap).collect();
+        if outer.is_empty() {
+            return;
+        }
+        let around = models.iter().flat_map(|at| self.ancestors(*at));
+        let wrappers: BTreeSet<At> = around.filter(|at| outer.contains(at)).collect();
+        for at in wrappers {
+            if let Some(kind) = self.kinds.get_mut(at) {
+                *kind = Kind::Chain;
             }
         }
     }
