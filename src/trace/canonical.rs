@@ -16,11 +16,13 @@ const MAX_DEPTH: u8 = 128;
 /// 2^53: whole floats smaller than this in magnitude are written as integers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
+/// The closing bracket of an open container and what is left of it, last first. Items of a list have no key.
+type Open<'v> = (char, Vec<(Option<&'v String>, &'v Value)>);
+
 /// Returns a JSON value in canonical form. Does not recurse, so the depth is limited only by memory.
 pub(crate) fn of_value(value: &Value) -> String {
     let mut out = String::new();
-    // For each open container, its closing bracket and what is left of it, last first. Items of a list have no key.
-    let mut open: Vec<(char, Vec<(Option<&String>, &Value)>)> = Vec::new();
+    let mut open: Vec<Open<'_>> = Vec::new();
     let mut next = value;
     loop {
         match next {

@@ -53,10 +53,10 @@ enum Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Returns the body of a request or response: the value itself, or its `body`, `payload`, `json` or `body_raw`.
+    /// Returns the body of a request or response: the value itself, or its `body`, `json`, `body_raw` or `payload`.
     fn of(value: Raw<'a>) -> Self {
-        let keys = ["body", "payload", "json", "body_raw"];
-        let value = keys.iter().find_map(|key| value.member(key)).unwrap_or(value);
+        let body = ["body", "json", "body_raw"].iter().find_map(|key| value.member(key));
+        let value = body.or_else(|| payload(value)).unwrap_or(value);
         let value = llm_stream::without_class(value);
         if let Some(message) = llm_stream::response(value) {
             return Self::Text(message);
@@ -101,6 +101,14 @@ impl<'a> Body<'a> {
     }
 }
 
+/// Returns the `payload` of a request or response if it is the body: it has the content, and the value itself has none.
+fn payload(value: Raw<'_>) -> Option<Raw<'_>> {
+    const CONTENT: [&str; 8] =
+        ["messages", "input", "contents", "choices", "output", "message", "content", "candidates"];
+    let has_content = |body: Raw<'_>| CONTENT.iter().any(|key| body.member(key).is_some());
+    value.member("payload").filter(|payload| has_content(*payload) && !has_content(value))
+}
+
 impl<'a> Exchange<'a> {
     /// Makes an exchange, or returns `None` if the request has no messages.
     fn new(request: Body<'a>, response: Option<Body<'a>>) -> Option<Self> {
@@ -132,7 +140,8 @@ impl<'a> Exchange<'a> {
                 (None, None) => return Self::flat(members),
             };
         // A request that failed has an error instead of a response.
-        let has_failed = || members.present("error").is_some() && request.member("body").is_some();
+        let has_body = || request.member("body").or_else(|| payload(request)).is_some();
+        let has_failed = || members.present("error").is_some() && has_body();
         let has_outcome = members.has("response") || has_failed();
         // Spans with an input and an output may show tools.
         let is_span =

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::pi_branches::{Response, abandoned, delivered, is_by_openclaw, is_longer, responses};
+use super::pi_branches::{abandoned, delivered, is_by_openclaw, is_longer};
 use super::prelude::*;
 use crate::read::call_outcome::stops_session;
 
@@ -135,18 +135,19 @@ fn session_of(lines: &[Members<'_>], runs: &mut Runs<'_>) {
     main.run.pass_over("repeated copies of messages", copies.len() as u64);
     let results = copies.iter().rev().filter(|(line, _)| line.object("message").has("toolCallId"));
     let first: BTreeMap<_, _> = results.map(|(line, _)| (key(line), *line)).collect();
-    let responses = responses(&placed);
+    let is_request = |line: &Members<'_>| line.object("message").name("role").as_deref() == Some("user");
+    let answered = placed.iter().filter(|(line, _)| line.has("message") && !is_request(line));
+    let answered: BTreeSet<usize> = answered.filter_map(|(_, root)| *root).collect();
     for (line, root) in &placed {
-        let root = root.filter(|_| line.has("message") || line.has("content"));
-        let branch = match root.map(|root| (root, responses.get(&root))) {
-            Some((root, Some(Response::Whole))) => {
+        let branch = match root.filter(|_| line.has("message") || line.has("content")) {
+            Some(root) if answered.contains(&root) => {
                 branches.entry(root).or_insert_with(|| Branch::new(None, id.clone()))
             }
-            Some((_, None)) => {
+            Some(_) => {
                 main.run.pass_over("messages of branches without an answer", 1);
                 continue;
             }
-            _ => &mut main,
+            None => &mut main,
         };
         branch.line(first.get(&key(line)).filter(|copy| is_longer(copy, line)).unwrap_or(line), whole);
     }

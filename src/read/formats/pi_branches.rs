@@ -61,32 +61,6 @@ pub(super) fn abandoned(lines: &[Members<'_>]) -> Vec<Option<usize>> {
     roots
 }
 
-/// The best response of the agent in a branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Response {
-    /// Only errors, as where requests overlap. Such a branch is part of the main run.
-    Failed,
-    Whole,
-}
-
-/// Returns the response in each branch that has one, by its first line.
-pub(super) fn responses(placed: &[(&Members<'_>, Option<usize>)]) -> BTreeMap<usize, Response> {
-    let mut found = BTreeMap::new();
-    for (line, root) in placed {
-        let message = line.object("message");
-        let Some(root) =
-            root.filter(|_| line.has("message") && message.name("role").as_deref() != Some("user"))
-        else {
-            continue;
-        };
-        let failed = message.name("stopReason").as_deref() == Some("error");
-        let response = if failed { Response::Failed } else { Response::Whole };
-        let best = found.entry(root).or_insert(response);
-        *best = response.max(*best);
-    }
-    found
-}
-
 /// Returns true if the text of a result is longer in the first of these lines.
 pub(super) fn is_longer(first: &Members<'_>, copy: &Members<'_>) -> bool {
     let size =

@@ -138,6 +138,17 @@ fn structured<'s>(value: &'s Value<'_>) -> Vec<Block<'s>> {
     parts
 }
 
+/// Returns the prompt that LlamaIndex records among the arguments of a completion.
+fn prompt_of_completion<'s>(span: &Span<'_>, value: &'s Value<'_>) -> Vec<Block<'s>> {
+    match value.to_data() {
+        Data::Object(mut input) if kinds::kind(span) == Kind::Model => match input.remove("prompt") {
+            Some(Data::Text(text)) => prompt(text),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
 /// Reads the input of a model or an agent in each dialect that its span has, lazily.
 pub(crate) fn inputs<'s>(
     span: &'s Span<'_>,
@@ -151,12 +162,10 @@ pub(crate) fn inputs<'s>(
             Data::Text(text) if !["ToolCall(", "ToolCallResult("].iter().any(|call| text.contains(call)) => {
                 prompt(text)
             }
-            // LlamaIndex records a completion's prompt among its arguments.
-            Data::Object(input) if input.text("prompt").is_some() => match input.get("prompt").cloned() {
-                Some(Data::Text(text)) => prompt(text),
-                _ => Vec::new(),
-            },
-            _ => structured(value),
+            _ => {
+                let parts = structured(value);
+                if parts.is_empty() { prompt_of_completion(span, value) } else { parts }
+            }
         })
     };
     let inputs = (0..7).filter_map(move |dialect| match dialect {

@@ -77,9 +77,9 @@ fn unwrap_arguments<'s>(value: &'s Value<'_>) -> Content<Cow<'s, str>> {
     }
     let is_python = text.starts_with("{'");
     let wrapped = || if may_wrap(&text) { Data::of_cow(&text) } else { None };
-    let data = if is_python { python::literal(&text) } else { wrapped() };
+    let data = if is_python { python::plain_literal(&text) } else { wrapped() };
     let own = data.as_ref().and_then(Data::as_object).and_then(own_arguments);
-    match own.or(data.filter(|_| is_python)) {
+    match own.or(data.filter(|data| is_python && data.as_object().is_some())) {
         Some(own) => arguments_of(own),
         // Arguments without a wrapper, or the bare value of a tool with one parameter, which may be an empty
         // string.

@@ -79,17 +79,28 @@ pub(crate) fn kind(span: &Span<'_>) -> Kind {
     of_name(&span.name).unwrap_or_else(other)
 }
 
-/// Returns true if a span names a model and holds messages.
+/// Returns true if a span names a model and holds messages or an output.
 fn shows_request(span: &Span<'_>) -> bool {
+    let attributes = &span.attributes;
+    let is_completion = || attributes.get(Attr::LlmModel).and(attributes.get(Attr::OutputValue)).is_some();
+    request::model(attributes).is_some() && (holds_messages(span) || is_completion())
+}
+
+fn holds_messages(span: &Span<'_>) -> bool {
     let attributes = &span.attributes;
     let mut parts = attributes.spread(PROMPT).chain(attributes.spread(COMPLETION));
     let is_output = |name: &str| matches!(name, "gen_ai.choice" | "gen_ai.content.completion");
-    let is_completion = || attributes.first_of(&[Attr::LlmModel]).and(attributes.get(Attr::OutputValue));
-    let holds_messages = attributes.first_of(&[Attr::GenAiInput, Attr::GenAiOutput]).is_some()
-        || is_completion().is_some()
+    attributes.first_of(&[Attr::GenAiInput, Attr::GenAiOutput]).is_some()
         || parts.next().is_some()
-        || span.events.iter().any(|event| is_output(&event.name));
-    request::model(attributes).is_some() && holds_messages
+        || span.events.iter().any(|event| is_output(&event.name))
+}
+
+/// Returns true if a model span has no kind and no messages. If it holds a model span, it is a wrapper.
+pub(crate) fn may_wrap_model(span: &Span<'_>) -> bool {
+    let kinds = [Attr::Operation, Attr::OpenInferenceKind, Attr::TraceloopKind];
+    span.attributes.get(Attr::LlmModel).is_some()
+        && span.attributes.first_of(&kinds).is_none()
+        && !holds_messages(span)
 }
 
 fn of_operation(operation: &str) -> Option<Kind> {

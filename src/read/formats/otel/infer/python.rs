@@ -9,9 +9,18 @@ const MAX_DEPTH: u32 = 64;
 const MOST_OPENED: u32 = 64;
 
 pub(crate) fn literal(text: &str) -> Option<Data<'static>> {
-    let mut reader = Reader { rest: text.trim_end() };
+    read(text).map(|(value, _)| value)
+}
+
+/// Parses a literal of built-in types. Returns `None` if it holds any other object.
+pub(crate) fn plain_literal(text: &str) -> Option<Data<'static>> {
+    read(text).filter(|(_, is_plain)| *is_plain).map(|(value, _)| value)
+}
+
+fn read(text: &str) -> Option<(Data<'static>, bool)> {
+    let mut reader = Reader::new(text.trim_end());
     let value = reader.value(0)?;
-    reader.rest.is_empty().then_some(value)
+    reader.rest.is_empty().then_some((value, reader.is_plain))
 }
 
 /// Parses the list after the first mention of a name in a text.
@@ -21,7 +30,7 @@ pub(crate) fn list_after(text: &str, name: &str) -> Option<Data<'static>> {
     if !rest.starts_with('[') {
         return None;
     }
-    Reader { rest }.value(0)
+    Reader::new(rest).value(0)
 }
 
 /// Finds all calls with this name in a text, each as an object of its arguments. The key of an unnamed
@@ -37,7 +46,7 @@ pub(crate) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
         if before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
             continue;
         }
-        let mut reader = Reader { rest: text.get(start..).unwrap_or_default() };
+        let mut reader = Reader::new(text.get(start..).unwrap_or_default());
         if let Some(Data::Object(members)) = reader.value(0) {
             found.push(members);
             from = text.len() - reader.rest.len();
@@ -48,9 +57,15 @@ pub(crate) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
 
 struct Reader<'a> {
     rest: &'a str,
+    /// False if a value is a call, a `<…>` or no number of JSON, which data cannot represent exactly.
+    is_plain: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(rest: &'a str) -> Self {
+        Self { rest, is_plain: true }
+    }
+
     fn space(&mut self) {
         self.rest = self.rest.trim_start();
     }
@@ -122,6 +137,7 @@ impl Reader<'_> {
 
     /// Parses an enum member, such as `<Role.TOOL: 'tool'>`, as its value. Any other `<…>` becomes null.
     fn member_of_enum(&mut self, depth: u32) -> Option<Data<'static>> {
+        self.is_plain = false;
         let mut opened = 0;
         let colon = self.rest.find(|char: char| {
             opened += u32::from(char == '(');
@@ -162,12 +178,16 @@ impl Reader<'_> {
             ("None" | "null", _) => Some(Data::Null),
             ("b" | "u", Some('\'' | '"')) => self.string(),
             (_, Some('(')) => self.call(depth),
-            ("nan" | "inf", _) => Some(Data::Null),
+            ("nan" | "inf", _) => {
+                self.is_plain = false;
+                Some(Data::Null)
+            }
             _ => None,
         }
     }
 
     fn call(&mut self, depth: u32) -> Option<Data<'static>> {
+        self.is_plain = false;
         let (mut members, mut unnamed) = (Vec::new(), 0);
         self.each(['(', ')'], |reader| {
             reader.space();

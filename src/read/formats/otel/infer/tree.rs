@@ -61,6 +61,7 @@ impl<'s> Tree<'s> {
             is_open,
         };
         tree.cut_circles();
+        tree.find_wrappers();
         tree.merge_calls();
         tree.find_outermost_agents();
         tree
@@ -132,6 +133,23 @@ impl<'s> Tree<'s> {
                 }
                 *mark = Some(start);
                 (last, next) = (at, self.parent(at));
+            }
+        }
+    }
+
+    /// Makes chains of the model spans that only wrap other model spans.
+    fn find_wrappers(&mut self) {
+        let models: BTreeSet<At> = self.of_kind(Kind::Model).collect();
+        let may_wrap = |at: &At| self.span(*at).is_some_and(kinds::may_wrap_model);
+        let outer: BTreeSet<At> = models.iter().copied().filter(may_wrap).collect();
+        if outer.is_empty() {
+            return;
+        }
+        let around = models.iter().flat_map(|at| self.ancestors(*at));
+        let wrappers: BTreeSet<At> = around.filter(|at| outer.contains(at)).collect();
+        for at in wrappers {
+            if let Some(kind) = self.kinds.get_mut(at) {
+                *kind = Kind::Chain;
             }
         }
     }
@@ -267,7 +285,7 @@ impl<'s> Tree<'s> {
     }
 
     /// Returns the outermost agent span that has the same name and encloses this one, with no tool span in
-    /// between. Of the spans that Monocle writes for one agent in a turn, it is the first.
+    /// between.
     pub(crate) fn outermost_agent(&self, at: At) -> At {
         self.outermost.get(at).copied().unwrap_or(at)
     }
@@ -275,15 +293,10 @@ impl<'s> Tree<'s> {
     fn find_outermost_agents(&mut self) {
         let name = |at: At| self.span(at).filter(|_| self.kind(at) == Kind::Agent).map(kinds::agent_name);
         let names: Vec<Option<Option<&str>>> = (0..self.spans.len()).map(name).collect();
-        let mut first = HashMap::new();
         for (at, name) in names.iter().enumerate().filter(|(_, name)| name.is_some()) {
             let within = self.ancestors(at).take_while(|outer| self.kind(*outer) != Kind::Tool);
-            let mut last = within.filter(|outer| names.get(*outer) == Some(name)).last().unwrap_or(at);
-            // Monocle has an agent span for each time that control returns to an agent.
-            if self.span(last).is_some_and(|span| span.attributes.get(Attr::MonocleKind).is_some()) {
-                last = *first.entry((self.parent(last), name)).or_insert(last);
-            }
-            if let Some(slot) = self.outermost.get_mut(at) {
+            let last = within.filter(|outer| names.get(*outer) == Some(name)).last();
+            if let (Some(last), Some(slot)) = (last, self.outermost.get_mut(at)) {
                 *slot = last;
             }
         }

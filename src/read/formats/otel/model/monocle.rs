@@ -11,7 +11,7 @@ pub(super) fn rewrite(span: &mut Span<'_>) {
     let kind = match span.attributes.name(Attr::MonocleKind) {
         Some("agentic.tool.invocation") => "TOOL",
         Some("agentic.invocation") => "AGENT",
-        Some("inference" | "inference.framework") => "LLM",
+        Some("inference") => "LLM",
         Some("agentic.turn" | "agentic.delegation" | "workflow") => "CHAIN",
         _ => return,
     };
@@ -24,7 +24,8 @@ pub(super) fn rewrite(span: &mut Span<'_>) {
         (Attr::InputValue, Attr::OutputValue, |value| value.clone().into_owned())
     };
     let model = attributes.name(Attr::MonocleModel).and_then(|kind| kind.strip_prefix("model.llm."));
-    known.push((Attr::LlmModel, model.filter(|_| kind == "LLM").map(|model| Value::text(model.to_owned()))));
+    let model = model.filter(|model| kind == "LLM" && *model != "unknown");
+    known.push((Attr::LlmModel, model.map(|model| Value::text(model.to_owned()))));
     for event in &span.events {
         let (to, from) = match &*event.name {
             "data.input" => (input, Attr::MonocleInput),
