@@ -39,8 +39,8 @@ pub(in crate::detect) struct Waste {
     follows: bool,
     /// When each answer was last seen, by key and outcome.
     seen: DigestMap<Seen>,
-    /// The turn of the latest failure of each kind, and of each program, and the number of changes before it.
-    failures: DigestMap<(u64, u64)>,
+    /// The turn of the latest failure of each kind, and of each program.
+    failures: DigestMap<u64>,
     baseline: Baseline,
     shown: ShownLines,
     /// The number of writes before each file was last written, by its name.
@@ -128,13 +128,9 @@ impl Waste {
         if let Some(failure) = attempt.failure() {
             let failed = Digest::of_text(&call.program).and(failure.signature);
             // The calls of one turn were all sent before any of them failed, so only one failure counts.
-            let now = (attempt.turn, self.changes);
-            let again = self.failures.insert(failed, now).is_some_and(|(turn, _)| turn != attempt.turn);
-            let before_it = self.failures.insert(Digest::of_text(&call.program), now);
-            let is_sent_before = before_it.is_some_and(|(turn, _)| turn == attempt.turn);
-            // After a change, the same program gets further if it fails in a new way.
-            let gets_further =
-                call.does == Does::Run && before_it.is_some_and(|(_, changes)| changes < now.1);
+            let mut in_turn = |key| self.failures.insert(key, attempt.turn).map(|turn| turn == attempt.turn);
+            let again = in_turn(failed) == Some(false);
+            let is_sent_before = in_turn(Digest::of_text(&call.program)) == Some(true);
             // The first failure with a value that the user gave is not the agent's fault.
             let is_given = |action| self.user.gave(action);
             let counts = failure.report == Some(Report::Counted);
@@ -144,7 +140,6 @@ impl Waste {
                 || without_changes
                 || failure.is_partial && !again
                 || (is_sent_before || reports) && (!again || counts)
-                || gets_further && !again
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }
@@ -343,7 +338,7 @@ impl Fold for Waste {
     fn memory(&self) -> usize {
         let digests = self.seen.len() * 2 * size_of::<(Digest, Seen)>()
             + self.written.len() * 2 * size_of::<(Digest, u64)>()
-            + self.failures.len() * 2 * size_of::<(Digest, u64, u64)>()
+            + self.failures.len() * 2 * size_of::<(Digest, u64)>()
             + self.recent.len() * 2 * size_of::<(u64, u64, u64)>();
         let texts =
             self.by_tool.len() * 96 + self.steps.len() * STEPS * size_of::<u64>() + self.user.memory();
