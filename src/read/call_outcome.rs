@@ -226,9 +226,10 @@ pub(super) fn reports_failure(text: Text<'_>) -> bool {
     let kinds = [" validation error for ", " validation errors for "];
     let title =
         || kinds.iter().find_map(|kind| rest.strip_prefix(kind)).and_then(|title| title.lines().next());
+    let named = || head.strip_prefix("Tool '")?.split_once('\'');
     let is_of_arguments = || title().is_some_and(|title| !title.contains(' '));
     head.starts_with(|letter: char| matches!(letter, '1'..='9')) && is_of_arguments()
-        || head.strip_prefix("Tool '").is_some_and(|rest| rest.contains("' error: "))
+        || named().is_some_and(|(_, rest)| rest.starts_with(" error: "))
         || REPORTS.iter().any(|start| text.starts_with(start))
 }
 

@@ -46,6 +46,8 @@ pub(super) struct Runs<'s> {
     pub(super) start: Option<RunStart>,
     /// Facts in the object that encloses the document, for runs that lack them.
     pub(super) around: RunSummary,
+    /// The keys of the runs with calls next to the value that is read.
+    pub(super) keys: BTreeSet<String>,
 }
 
 impl<'s> Runs<'s> {
@@ -69,6 +71,7 @@ impl<'s> Runs<'s> {
             places: SourceMap::default(),
             start: None,
             around: RunSummary::default(),
+            keys: BTreeSet::new(),
         }
     }
 

@@ -146,14 +146,17 @@ pub(super) fn read(run: &mut Assembler<'_>) -> usize {
 
 fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
     let (mut asked, mut submits) = (VecDeque::new(), false);
-    for entry in run.take_entries() {
+    let entries = run.take_entries();
+    let is_of_agent = |entry: &Entry<'_>| matches!(entry, Entry::Message { actor: Actor::Agent, .. });
+    let last = entries.iter().rposition(is_of_agent);
+    for (place, entry) in entries.into_iter().enumerate() {
         match entry {
             Entry::Message { actor, turn, ref text, time } if grammar.may_call(actor, text.text()) => {
                 let calls = grammar.calls_in(text.text());
                 run.put(entry);
                 asked.clear();
                 // mini-swe-agent answers the command that submits with the bare submission.
-                submits = calls.iter().any(|call| call.arguments.contains("_FINAL_OUTPUT"));
+                submits = last == Some(place) && calls.iter().any(|call| is_submission(&call.arguments));
                 for written in calls {
                     let arguments = common::arguments_of_text(Cow::Owned(written.arguments));
                     let mut call = Call::new(turn, None, written.name).with(arguments);
@@ -194,6 +197,17 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
             entry => run.put(entry),
         }
     }
+}
+
+/// Returns true if a command of mini-swe-agent prints the mark before a submission.
+fn is_submission(command: &str) -> bool {
+    let is_mark = |rest: &str| {
+        let word = rest
+            .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+            .find(|word| !word.is_empty());
+        word.is_some_and(|word| word.ends_with("_FINAL_OUTPUT"))
+    };
+    command.split("echo ").skip(1).any(is_mark)
 }
 
 /// Pairs recorded calls with the answers that Cline and Roo write into texts (`[read_file for 'a'] Result:`).

@@ -70,6 +70,7 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
         Ok(Some((parsed, Claimed::Each))) => {
             parsed.pass_over_others(runs);
             runs.reading.wants_document = true;
+            runs.keys = events_lists::keys_of_runs(parsed.document.items());
             for line in latest(parsed.document.items(), runs) {
                 read_sound_line(line, window, wanted, runs);
             }
@@ -246,26 +247,20 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
     let count = |runs: &Runs<'_>| (runs.reading.counts.runs, runs.reading.counts.errors);
     let before = count(runs);
     let mut read = Ok(());
-    let found = match format.reader() {
-        Reader::Records(_) => Ok(()),
-        Reader::Document(read) => {
-            read(&parsed.document, runs);
-            Ok(())
-        }
+    let mut found = Ok(());
+    match format.reader() {
+        Reader::Records(_) => {}
+        Reader::Document(read) => read(&parsed.document, runs),
         Reader::Object(read) => {
             if let Document::Object(members) = &parsed.document {
                 read(members, runs);
             }
-            Ok(())
         }
         Reader::Fallible(read) | Reader::MayBeEmpty(read) | Reader::Generic(read) | Reader::Last(read) => {
-            read(&parsed.document, runs)
+            found = read(&parsed.document, runs);
         }
-        Reader::Session(reader) => {
-            session::read_document(reader, &parsed.document, runs);
-            Ok(())
-        }
-    };
+        Reader::Session(reader) => session::read_document(reader, &parsed.document, runs),
+    }
     if let Err(fault) = found {
         let location = window.place(fault.at()).location();
         let error = fault.into_error().at(location);
@@ -279,8 +274,11 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
     if let Some(format) = runs.named.take() {
         runs.is_of(format);
     }
-    let is_empty = before == count(runs);
-    if is_empty && !matches!(format.reader(), Reader::MayBeEmpty(_)) && read.is_ok() {
+    let may_be_empty = match format.reader() {
+        Reader::Session(_) => matches!(parsed.document, Document::Lines(_)),
+        reader => matches!(reader, Reader::MayBeEmpty(_)),
+    };
+    if before == count(runs) && !may_be_empty && read.is_ok() {
         return Err(Error::new(ErrorKind::Empty, format!("no run found in the input (format {format})")));
     }
     read
@@ -308,6 +306,7 @@ fn read_inside(
     inner.model = inner.model.take().or_else(|| outer.metadata.model.clone());
     // A reward is handed to the only run, not to the attempts of one.
     runs.around.reward = runs.around.reward.or(outer.reward.filter(|_| values.len() == 1));
+    let keys = std::mem::replace(&mut runs.keys, events_lists::keys_of_runs(values));
     let mut members = around.iter();
     for value in values.iter().copied() {
         let Some(document) = Document::of_value(value) else {
@@ -323,7 +322,7 @@ fn read_inside(
             runs.pass_over("values of unknown format", 1);
         }
     }
-    runs.around = outer;
+    (runs.around, runs.keys) = (outer, keys);
 }
 
 /// Reads an input with a separate document on each line.
@@ -377,11 +376,18 @@ fn read_part(
     runs: &mut Runs<'_>,
 ) -> bool {
     match recognise::claimed(&parsed.document, wanted) {
-        Ok(Some(Claimed::By(format))) => read_or_fail(format, parsed, window, runs),
+        Ok(Some(Claimed::By(format))) => {
+            if format == Format::Events
+                && let Some(value) = parsed.value
+            {
+                runs.keys.extend(events_lists::keys_of_runs(&[value]));
+            }
+            read_or_fail(format, parsed, window, runs);
+        }
         Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
         Ok(_)
-            if events_lists::is_uncalled(&parsed.document.members())
-                && wanted.is_none_or(|wanted| wanted == Format::Events) =>
+            if wanted.is_none_or(|wanted| wanted == Format::Events)
+                && events_lists::is_like(&parsed.document.members(), &runs.keys) =>
         {
             read_or_fail(Format::Events, parsed, window, runs);
         }

@@ -17,7 +17,7 @@ pub(super) const FORMAT: Definition = Definition {
             Is(Kind::String, &["subtype", "session_id"]),
             Is(Kind::Bool, &["is_error"]),
         ])),
-        Shape::Lines(NOTE),
+        Shape::Document("lines that are all notes of Claude Code", are_notes),
     ],
     reader: Reader::Session(SessionReader { open: |_| Box::<Sessions<'_>>::default(), list: "loglines" }),
 };
@@ -36,6 +36,11 @@ const NOTE: Mark = Any(&[
         SESSION,
     ]),
 ]);
+
+fn are_notes(document: &Document<'_>) -> bool {
+    let is_note = |line: &Raw<'_>| NOTE.fits_value(*line);
+    matches!(document, Document::Lines(lines) if !lines.is_empty() && lines.iter().all(is_note))
+}
 
 /// The key of a run: its session and, for a sub-agent, its part of the session (see [`Sessions::part`]).
 type Key<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);

@@ -98,30 +98,15 @@ impl<'a> Queue<'a> {
         turn: u64,
     ) -> Option<TextCow<'a>> {
         let digest = digest(&text);
-        let may_repeat = is_attached
-            || dequeued.is_some()
-            || self.sent_in.get(&digest) == Some(&turn)
-            || command(text.text()).is_some();
+        let may_repeat = is_attached || dequeued.is_some() || self.sent_in.get(&digest) == Some(&turn);
         let is_sent = !take(&mut self.waiting, digest) && may_repeat && take(&mut self.sent, digest);
         if is_sent { dequeued } else { Some(text) }
     }
 }
 
-/// Returns the text that the user typed for a command of the program, if the text is the line of one.
-fn command(text: Text<'_>) -> Option<String> {
-    let text = text.starts_with("<command-").then(|| text.to_str())?;
-    let part = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
-    let arguments = part("<command-args>", "</command-args>").unwrap_or_default();
-    Some(format!("{} {arguments}", part("<command-name>", "</command-name>")?).trim_end().to_owned())
-}
-
-/// Returns the digest of a text. A command counts as the user typed it. For a message from another session, an
-/// attribute that later lines lack is left out.
+/// Returns the digest of a text. For a message from another session, an attribute that later lines lack is left out.
 fn digest(text: &TextCow<'_>) -> Digest {
     let text = text.text();
-    if let Some(command) = command(text) {
-        return Text::from(&command).digest();
-    }
     if !text.starts_with(OF_SESSION) {
         return text.digest();
     }

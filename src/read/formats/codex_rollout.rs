@@ -1,7 +1,7 @@
 //! Codex sessions: one item or event per line, `{timestamp, type, payload}`. The items are those of the
 //! Responses API. `codex exec --json` first printed only events, `{id, msg}`, after a line with the prompt.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use super::chat_items::{self, Item};
 use super::codex_events::{
@@ -49,12 +49,10 @@ struct Session<'a> {
     stated: Stated<'a>,
     /// The ids of the calls that are answered.
     answered: TextSet<Cow<'a, str>>,
-    /// True if messages of the user are items.
-    has_requests: bool,
-    /// The turns in which a message of the agent is an item.
-    spoken: BTreeSet<u64>,
-    /// The digests of the items that are messages of the agent, or of the harness in the user's role.
-    texts: DigestSet,
+    /// The actors whose messages are items.
+    speakers: Vec<Actor>,
+    /// The digests of the harness's messages in the user's role.
+    added: DigestSet,
     /// The digest of the agent's last message in an event.
     last_told: Option<Digest>,
     /// The ids of the calls that began with an event.
@@ -114,7 +112,7 @@ impl<'a> Session<'a> {
                     let answer = self.stated.completed(key, answer);
                     self.run.steps.answer(turn, id, answer);
                 }
-                Step::Told { actor, turn, text, .. } if self.is_copy(actor, turn, Some(&text)) => {
+                Step::Told { actor, text, .. } if self.is_copy(actor, Some(&text)) => {
                     self.run.pass_over(COPIES, 1);
                 }
                 Step::Told { actor, turn, text, time } => {
@@ -199,11 +197,13 @@ impl<'a> Session<'a> {
             ("message", _) => {
                 let text = item.message("content");
                 let actor = writer_of(item, text.as_ref());
+                if !self.speakers.contains(&actor) {
+                    self.speakers.push(actor);
+                }
+                if let Some(text) = text.as_ref().filter(|_| actor == Actor::Environment) {
+                    self.added.insert(text.text().digest());
+                }
                 let turn = self.turn_of(actor);
-                self.has_requests |= actor == Actor::User;
-                self.spoken.extend((actor == Actor::Agent).then_some(turn));
-                let texts = text.iter().filter(|_| actor != Actor::User);
-                self.texts.extend(texts.map(|text| text.text().digest()));
                 self.say(actor, turn, text, time());
             }
             ("agent_message", _) => {
@@ -277,7 +277,7 @@ impl<'a> Session<'a> {
                 let last = self.last_told.take();
                 let text = event.message("last_agent_message");
                 let is_copy = text.as_ref().is_none_or(|text| last == Some(text.text().digest()));
-                if !is_copy && self.spoken.is_empty() {
+                if !is_copy && !self.speakers.contains(&Actor::Agent) {
                     self.told(Actor::Agent, text, time);
                 }
             }
@@ -320,14 +320,14 @@ impl<'a> Session<'a> {
     }
 
     /// Returns true if the message of an event is known to be the copy of an item.
-    fn is_copy(&self, actor: Actor, turn: u64, text: Option<&TextCow<'a>>) -> bool {
-        let is_known = if actor == Actor::User { self.has_requests } else { self.spoken.contains(&turn) };
-        is_known || text.is_some_and(|text| self.texts.contains(&text.text().digest()))
+    fn is_copy(&self, actor: Actor, text: Option<&TextCow<'a>>) -> bool {
+        let is_added = |text: &TextCow<'a>| self.added.contains(&text.text().digest());
+        self.speakers.contains(&actor) || actor == Actor::User && text.is_some_and(is_added)
     }
 
     /// Adds a message that an event records, unless it is known to be the copy of an item.
     fn told(&mut self, actor: Actor, text: Option<TextCow<'a>>, time: Option<u64>) {
-        if self.is_copy(actor, self.next - u64::from(self.is_open), text.as_ref()) {
+        if self.is_copy(actor, text.as_ref()) {
             return self.run.pass_over(COPIES, 1);
         }
         let turn = self.turn_of(actor);

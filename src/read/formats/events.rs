@@ -215,44 +215,62 @@ fn listed<'a>(object: &Members<'a>) -> Run<'a> {
     let calls = done.whole().map(Event::of).iter().flat_map(Event::calls).map(Event::of).collect::<Vec<_>>();
     let logs = [object.clone(), object.object("conversation_log")];
     let lists = logs.iter().flat_map(|log| TRANSCRIPTS.iter().chain(&["turns"]).map(|key| log.list(key)));
-    let log: Vec<_> = lists.flatten().map(Members::from).collect();
-    let role = |message: &Members<'_>| What::of(&message.name("role")?);
-    let is = |what| move |message: &&Members<'_>| role(message) == Some(what);
-    let lists_calls = |message: &Members<'_>| LISTS_OF_CALLS.iter().any(|key| message.has(key));
+    let lists: Vec<Vec<_>> = lists.map(|list| list.into_iter().map(Event::of).collect()).collect();
+    let role = |event: &Event<'_>| What::of(&event.layers.first()?.name("role")?);
     // The answers in a log without calls show where the listed calls belong.
-    let is_whole = log.iter().any(|message| is(What::Message(Actor::User))(&message))
-        && log.iter().filter(is(What::Tool)).count() == calls.len()
-        && !log.iter().any(lists_calls);
-    let (mut calls, mut last, mut step) = (calls.into_iter(), None, None);
-    if !is_whole {
+    let is_whole = |log: &&Vec<Event<'_>>| {
+        let count = |what| log.iter().filter(|event| role(event) == Some(what)).count();
+        let lists_calls = |event: &Event<'_>| {
+            let keys = LISTS_OF_CALLS.iter().chain(&["function_call"]);
+            event.is_call() || event.layers.iter().any(|layer| keys.clone().any(|key| layer.has(key)))
+        };
+        count(What::Message(Actor::User)) > 0
+            && count(What::Tool) == calls.len()
+            && !log.iter().any(lists_calls)
+    };
+    let log = lists.iter().find(is_whole);
+    let apart = lists.iter().map(Vec::len).sum::<usize>() - log.map_or(0, Vec::len);
+    run.recording.pass_over("transcript messages apart from the listed calls", apart as u64);
+    if log.is_none() {
         run.recording.turn(None);
         run.recording.say(Actor::User, asked(object));
-        run.recording.pass_over("transcript messages apart from the listed calls", log.len() as u64);
     }
-    for message in log.iter().filter(|_| is_whole) {
-        match role(message) {
+    let trimmed = |text: &TextCow<'_>| text.text().to_str().trim().to_owned();
+    let (mut calls, mut last, mut step, mut is_asked) = (calls.into_iter(), None, None, false);
+    for event in log.into_iter().flatten() {
+        match role(event) {
             Some(What::Message(actor)) => {
-                let text = message.text("content");
-                last = text.as_ref().map(|text| text.text().digest()).filter(|_| actor == Actor::Agent);
+                let text = event.text();
+                if actor == Actor::Agent {
+                    last = text.as_ref().map(trimmed);
+                }
+                is_asked = actor != Actor::Agent;
                 run.recording.turn(None);
                 run.recording.say(actor, text);
             }
-            Some(What::Tool) => calls.next().iter().for_each(|call| run.call(call)),
+            Some(What::Tool) => {
+                if std::mem::take(&mut is_asked) {
+                    run.recording.turn(None);
+                }
+                calls.next().iter().for_each(|call| run.call(call));
+            }
             _ => run.recording.pass_over("transcript messages apart from the listed calls", 1),
         }
     }
     for call in calls {
-        if step != Some(call.number()) {
+        let number = call.number();
+        // An answered call is over before the next one, unless both are in one step.
+        if step != Some(number) || number.is_none() && call.own_answer().is_some() {
             run.recording.turn(None);
         }
-        step = Some(call.number());
+        step = Some(number);
         run.call(&call);
     }
     run.recording.turn(None);
-    let text = said(&done).filter(|text| last != Some(text.text().digest()));
-    run.recording.say(Actor::Agent, text);
+    run.recording.say(Actor::Agent, said(&done).filter(|text| last != Some(trimmed(text))));
     run.recording.say(Actor::Environment, done.text("other_error"));
-    run.recording.metadata.termination = object.name("error").map(Cow::into_owned);
+    let error = object.name("error").filter(|error| !matches!(&**error, "None" | "null"));
+    run.recording.metadata.termination = error.map(Cow::into_owned);
     run
 }
 

@@ -1,6 +1,6 @@
 //! Finds the events of a document: in a list or lines, or in the lists of an object.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{ASKED, CONCLUDED, LISTS_OF_CALLS, SAID, SCORED, TASK, TRANSCRIPTS, asked, said};
@@ -13,8 +13,24 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
             if (has_calls(object) || CONCLUDED.fits(object)) && !is_turn(object))
 }
 
+/// Returns the keys of the first run with calls, to which runs without calls are compared.
+pub(in crate::read) fn keys_of_runs(items: &[Raw<'_>]) -> BTreeSet<String> {
+    let objects = items.iter().filter(|item| item.kind() == Kind::Object).map(|item| Members::from(*item));
+    let has_calls = |object: &Members<'_>| LISTS_OF_CALLS.iter().any(|key| !object.list(key).is_empty());
+    let keys = |object: Members<'_>| object.iter().map(|(key, _)| key.to_owned()).collect();
+    objects.into_iter().find(has_calls).map(keys).unwrap_or_default()
+}
+
+/// Returns true if an object is a run without calls and has keys of a run with calls: that of the list and another.
+pub(in crate::read) fn is_like(object: &Members<'_>, keys: &BTreeSet<String>) -> bool {
+    let is_list = |key: &str| LISTS_OF_CALLS.contains(&key);
+    let (lists, others): (Vec<_>, Vec<_>) =
+        object.iter().map(|(key, _)| key).filter(|key| keys.contains(*key)).partition(|key| is_list(key));
+    is_uncalled(object) && !lists.is_empty() && !others.is_empty()
+}
+
 /// Returns true if an object is a run whose list of calls is empty. Only other runs next to it show that it is one.
-pub(in crate::read) fn is_uncalled(object: &Members<'_>) -> bool {
+fn is_uncalled(object: &Members<'_>) -> bool {
     let is_empty = |key: &&str| object.is(key, Kind::List) && object.list(key).is_empty();
     LISTS_OF_CALLS.iter().any(is_empty) && asked(object).or_else(|| said(object)).is_some()
 }
@@ -100,9 +116,8 @@ fn posted<'a>(object: &Members<'a>) -> Members<'a> {
 pub(super) fn of_key<'a>(key: &str, value: Raw<'a>) -> Option<Vec<Raw<'a>>> {
     let is_other =
         matches!(key, "choices" | "candidates" | "tools" | "functions" | "content" | "input" | "output");
-    let is_reference = ["gold", "expected", "reference", "ground_truth", "fallback"]
-        .iter()
-        .any(|mark| key.starts_with(mark));
+    let is_reference = key == "fallback_options"
+        || ["gold", "expected", "reference", "ground_truth"].iter().any(|mark| key.starts_with(mark));
     let items = value.items().filter(|_| !is_other && !is_reference && !LISTS_OF_CALLS.contains(&key))?;
     are_events(&items).then_some(items)
 }
@@ -113,9 +128,11 @@ const SHOWN: usize = 256;
 fn are_events(items: &[Raw<'_>]) -> bool {
     let shown = || items.iter().take(SHOWN).filter(|item| item.kind() == Kind::Object);
     let objects = || shown().map(|item| Members::from(*item));
-    if objects().find(|item| !is_uncalled(item)).is_some_and(|first| is_whole_run(&first))
-        || objects().any(|item| has_result(&item))
-    {
+    // Numbered items without calls are steps.
+    let is_numbered =
+        |item: &Members<'_>| item.whole().is_some_and(|item| Event::of(item).number().is_some());
+    let mut runs = objects().skip_while(|item| is_uncalled(item) && !is_numbered(item));
+    if runs.next().is_some_and(|first| is_whole_run(&first)) || objects().any(|item| has_result(&item)) {
         return false;
     }
     let (mut asked, mut said) = (false, false);

@@ -309,11 +309,15 @@ pub(super) fn says(layers: &[Members<'_>], key: &str, words: &[&str]) -> bool {
     layers.iter().any(|layer| layer.name(key).is_some_and(|word| words.contains(&&*word)))
 }
 
-/// Returns true if an object is the last step of a run, with an answer in place of an action or of calls.
+/// Returns true if an object is the last step of a run, with an answer in place of an action or of calls. An object
+/// with a list of objects is a run.
 pub(super) fn ends_run(step: &Members<'_>) -> bool {
     let calls = step.get("tool_calls").and_then(Raw::items);
+    let is_object = |item: &Raw<'_>| item.kind() == Kind::Object;
+    let holds_objects = |list: Raw<'_>| list.items().is_some_and(|items| items.iter().any(is_object));
     (step.name("thought").is_some() || calls.is_some_and(|calls| calls.is_empty()))
         && FINISHED.iter().any(|key| step.name(key).is_some())
+        && !step.iter().any(|(_, value)| holds_objects(value))
 }
 
 /// Returns true if an object has the name of a tool and its arguments.

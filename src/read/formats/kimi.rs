@@ -85,13 +85,16 @@ struct Open<'a> {
     /// The events of calls and results, because Kimi Code may write one twice. Their ids are not enough,
     /// because different calls may share one.
     seen: BTreeSet<&'a [u8]>,
-    /// A prompt of Kimi Code, which a message of the context may repeat, and its time.
-    asked: Option<(TextCow<'a>, Option<u64>)>,
+    /// The prompts of Kimi Code that no message of the context has repeated yet, and their times.
+    asked: Vec<(TextCow<'a>, Option<u64>)>,
+    /// True if a step has begun and not ended. The prompts in it are not answered.
+    in_step: bool,
 }
 
 impl Default for Open<'_> {
     fn default() -> Self {
-        Self { run: Recording::of_agent("kimi"), said: Vec::new(), seen: BTreeSet::new(), asked: None }
+        let run = Recording::of_agent("kimi");
+        Self { run, said: Vec::new(), seen: BTreeSet::new(), asked: Vec::new(), in_step: false }
     }
 }
 
@@ -113,16 +116,22 @@ impl<'a> Open<'a> {
                 self.run.say(Actor::User, text(payload.get("user_input")));
             }
             "turn.prompt" => {
-                self.ask();
                 let is_of_user = payload.object("origin").name("kind").is_none_or(|kind| kind == "user");
-                self.asked = payload.text("input").filter(|_| is_of_user).map(|text| (text, time));
+                let text = payload.text("input").filter(|_| is_of_user && !self.in_step);
+                self.asked.extend(text.map(|text| (text, time)));
             }
+            "turn.cancel" | "turn.end" => self.in_step = false,
             "StepBegin" | "step.begin" => {
                 self.ask();
+                self.in_step = true;
                 self.run.turn(time);
             }
-            "ContentPart" | "content.part" => self.said.extend(payload.within("part").result("text")),
+            "ContentPart" | "content.part" => {
+                self.ask();
+                self.said.extend(payload.within("part").result("text"));
+            }
             "tool.call" => {
+                self.ask();
                 self.run.call(payload.ident("toolCallId"), payload.name("name"), payload.get("args"));
             }
             "ToolCall" => self.call(payload),
@@ -132,6 +141,7 @@ impl<'a> Open<'a> {
                 self.run.answer(id, None, observation, outcome);
             }
             "StatusUpdate" | "step.end" => {
+                self.in_step &= kind != "step.end";
                 self.run.spent(payload.first(&["token_usage", "usage"]).and_then(usage));
             }
             "StepInterrupted"
@@ -164,9 +174,13 @@ impl<'a> Open<'a> {
                     None | Some("user") => Actor::User,
                     Some(_) => Actor::Environment,
                 };
-                let digest = |text: &TextCow<'_>| text.text().digest();
-                let said = content.as_ref().map(digest).filter(|_| actor == Actor::User);
-                self.asked.take_if(|(asked, _)| said == Some(digest(asked)));
+                // Files that the prompt names may follow it.
+                let said = content.as_ref().filter(|_| actor == Actor::User).map(|text| text.text().to_str());
+                let repeats = |(asked, _): &(TextCow<'_>, _)| {
+                    said.as_ref().is_some_and(|said| said.trim().starts_with(asked.text().to_str().trim()))
+                };
+                let repeated = self.asked.iter().position(repeats);
+                repeated.map(|place| self.asked.remove(place));
                 self.run.say(actor, content);
                 message.objects("tool_calls").for_each(|call| self.call(&call));
             }
@@ -186,16 +200,15 @@ impl<'a> Open<'a> {
         self.run.say(Actor::Agent, wire::joined(said));
     }
 
-    /// Adds the prompt, unless a message repeated it.
+    /// Adds the prompts that no message repeated, because their turn begins.
     fn ask(&mut self) {
-        if let Some((text, time)) = self.asked.take() {
+        for (text, time) in std::mem::take(&mut self.asked) {
             self.run.turn(time);
             self.run.say(Actor::User, Some(text));
         }
     }
 
     fn end(mut self, runs: &mut Runs<'_>) {
-        self.ask();
         self.flush();
         self.run.give(runs);
     }

@@ -134,20 +134,24 @@ impl<'a> Event<'a> {
             return Outcome::flag(true);
         }
         // Failed edits and reads of files have no flag, only a text.
-        let starts: &[&str] = match &*observation {
-            "edit" | "read" => &["ERROR:\n"],
-            "run_ipython" => {
-                &["[Your proposed edit has introduced new syntax error(s).", "[No exact match found in "]
-            }
-            _ => &[],
+        let fails = |content: TextCow<'_>| match &*observation {
+            "edit" | "read" => content.text().starts_with("ERROR:\n"),
+            "run_ipython" => is_failed_edit(content.text()),
+            _ => false,
         };
-        let content = self.members.result("content");
-        let fails = |content: TextCow<'_>| starts.iter().any(|start| content.text().starts_with(start));
-        if content.is_some_and(fails) {
+        if self.members.result("content").is_some_and(fails) {
             return Outcome::error(Provenance::Text);
         }
         Outcome::of_code(exit_code)
     }
+}
+
+/// Returns true if the output of `IPython` begins with the harness's report of an edit that failed.
+fn is_failed_edit(text: Text<'_>) -> bool {
+    let head = text.head(400);
+    let path = || head.strip_prefix("[No exact match found in ")?.split_once(" for").map(|(path, _)| path);
+    head.starts_with("[Your proposed edit has introduced new syntax error(s).")
+        || path().is_some_and(|path| !path.contains(char::is_whitespace))
 }
 
 /// Returns the outcome of a command that still runs, did not start, or was a key such as Ctrl+C, if it is one.
