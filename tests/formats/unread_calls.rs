@@ -52,7 +52,7 @@ fn every_call_is_read_or_reported() {
         if reading.errors.iter().any(|error| error.run().is_some() || error.message().contains("texts")) {
             return; // Errors report the calls of a run that is lost, and those in texts.
         }
-        let steps = traces.iter().flat_map(|trace| trace.steps());
+        let steps = traces.iter().flat_map(wrongturn::Trace::steps);
         let read = steps.filter(|step| step.action_of(Actors::All).is_some()).count() as u64;
         let with_id = found.iter().filter(|name| !name.starts_with('{')).count();
         // Calls without an id may be other records of those with one.

@@ -243,7 +243,9 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
     runs.pass_over("items that are not requests with responses", (objects.len() - exchanges.len()) as u64);
     let conversations = llm_conversations::group(&exchanges);
-    conversations.iter().for_each(|one| give(one, runs));
+    for one in &conversations {
+        give(one, runs);
+    }
 }
 
 /// Emits the requests of one conversation as a run.
