@@ -1,9 +1,10 @@
 //! Names for the variants of enums, the same in text and in serde.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
-use serde::de::{Deserialize, Deserializer, Error};
+use serde::de::{Deserializer, Error, Visitor};
 
 /// Defines an enum whose variants have names, with `VARIANTS`, `name`, `Display`, `FromStr`, `Serialize` and
 /// `Deserialize`. Derives `Debug`, `Clone`, `Copy`, `PartialEq`, `Eq` and `Hash`.
@@ -69,7 +70,7 @@ macro_rules! named {
 
         impl<'de> ::serde::Deserialize<'de> for $type {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
-                $crate::names::read(deserializer, &[$($name),+])
+                $crate::names::read(deserializer, $what, &[$($name),+])
             }
         }
     };
@@ -92,10 +93,28 @@ pub(crate) fn unknown<T: fmt::Display>(what: &str, name: &str, known: &[T]) -> c
 /// Deserializes an enum from its name.
 pub(crate) fn read<'de, D: Deserializer<'de>, T: FromStr>(
     deserializer: D,
+    what: &'static str,
     known: &'static [&'static str],
 ) -> Result<T, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    name.parse().map_err(|_| D::Error::unknown_variant(&name, known))
+    deserializer.deserialize_str(Named { what, known, read: PhantomData })
+}
+
+struct Named<T> {
+    what: &'static str,
+    known: &'static [&'static str],
+    read: PhantomData<T>,
+}
+
+impl<T: FromStr> Visitor<'_> for Named<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of the names of `{}`", self.what)
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
+        name.parse().map_err(|_| E::unknown_variant(name, self.known))
+    }
 }
 
 #[cfg(test)]
