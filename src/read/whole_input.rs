@@ -70,7 +70,10 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
         Ok(Some((parsed, Claimed::Each))) => {
             parsed.pass_over_others(runs);
             runs.reading.wants_document = true;
-            runs.keys = events_lists::keys_of_runs(parsed.document.items());
+            // Lines may be read in pieces, so each is judged by itself.
+            if !matches!(parsed.document, Document::Lines(_)) {
+                runs.keys = events_lists::keys_of_runs(parsed.document.items());
+            }
             for line in latest(parsed.document.items(), runs) {
                 read_sound_line(line, window, wanted, runs);
             }
@@ -376,14 +379,7 @@ fn read_part(
     runs: &mut Runs<'_>,
 ) -> bool {
     match recognise::claimed(&parsed.document, wanted) {
-        Ok(Some(Claimed::By(format))) => {
-            if format == Format::Events
-                && let Some(value) = parsed.value
-            {
-                runs.keys.extend(events_lists::keys_of_runs(&[value]));
-            }
-            read_or_fail(format, parsed, window, runs);
-        }
+        Ok(Some(Claimed::By(format))) => read_or_fail(format, parsed, window, runs),
         Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
         Ok(_)
             if wanted.is_none_or(|wanted| wanted == Format::Events)
