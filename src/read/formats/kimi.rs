@@ -119,6 +119,9 @@ impl<'a> Open<'a> {
                 let is_of_user = payload.object("origin").name("kind").is_none_or(|kind| kind == "user");
                 let text = payload.text("input").filter(|_| is_of_user && !self.in_step);
                 self.asked.extend(text.map(|text| (text, time)));
+                let is_other = |part: &Raw<'_>| part.kind() != Kind::Object;
+                let others = payload.list("input").into_iter().filter(is_other).count();
+                self.run.pass_over("parts that are not objects", others as u64);
             }
             "turn.cancel" | "turn.end" => self.in_step = false,
             "StepBegin" | "step.begin" => {
