@@ -4,6 +4,8 @@ use super::chat_call::{ToolCall, function_call};
 use super::chat_items::Item;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
+
+/// A message or an item. The members that every reader needs are parsed, the others on demand.
 #[derive(Debug, Default)]
 pub(super) struct Element<'a> {
     members: Members<'a>,
