@@ -1,5 +1,7 @@
 //! Inputs that are held as a whole: one document, an archive, or lines.
 
+use std::collections::BTreeSet;
+
 use super::document::{Document, Parsed};
 use super::format::Reader;
 use super::formats::{chat, events_lists, otel, unread};
@@ -71,9 +73,10 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
             parsed.pass_over_others(runs);
             runs.reading.wants_document = true;
             // Lines may be read in pieces, so each is judged by itself.
-            if !matches!(parsed.document, Document::Lines(_)) {
-                runs.keys = events_lists::keys_of_runs(parsed.document.items());
-            }
+            runs.keys = match &parsed.document {
+                Document::Lines(_) => BTreeSet::new(),
+                list => events_lists::keys_of_runs(list.items()),
+            };
             for line in latest(parsed.document.items(), runs) {
                 read_sound_line(line, window, wanted, runs);
             }
