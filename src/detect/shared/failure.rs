@@ -144,7 +144,9 @@ impl Failure {
             _ if killed => FailureKind::Killed,
             _ if call.is_shell && ran_no_test(&all) => FailureKind::NoTests,
             _ if !call.is_shell && checks && JSON_NO_TESTS.is_match(&answer) => FailureKind::NoTests,
-            _ if !call.is_shell && NO_TOOL.is_match(&shown) => FailureKind::NoTool,
+            _ if !call.is_shell && (NO_TOOL.is_match(&shown) || names_no_tool(&shown, call)) => {
+                FailureKind::NoTool
+            }
             None if DONE.is_match(&shown) => FailureKind::Done,
             None => FailureKind::Other,
             Some(line) => kind_of(line, call),
@@ -340,4 +342,10 @@ fn kind_of(line: &str, call: &Call) -> FailureKind {
     } else {
         FailureKind::Refused
     }
+}
+
+/// Returns true if Python, to which the calls were given as code, does not know the tool.
+fn names_no_tool(line: &str, call: &Call) -> bool {
+    let name = line.strip_suffix("' is not defined").and_then(|line| line.rsplit_once("name '"));
+    name.is_some_and(|(_, name)| name.eq_ignore_ascii_case(&call.program))
 }

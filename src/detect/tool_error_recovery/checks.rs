@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{OpenReason, finding};
+use super::{End, OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo,
+    Attempt, Attempts, Baseline, Call, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo,
     after_colon, diagnoses, installed, is_blank,
 };
-use crate::trace::{Action, Provenance, Status, UnknownReason};
+use crate::trace::{Action, DigestSet, Provenance, Status, UnknownReason};
 
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
@@ -24,6 +24,8 @@ pub(super) struct Checks {
     files: BTreeSet<String>,
     /// Programs that reported on files as linters do.
     linters: BTreeSet<Arc<str>>,
+    /// The keys of command lines that succeeded, and are no known checks.
+    passed: DigestSet,
     baseline: Baseline,
     /// The check that the run ends with, if it was not answered.
     pub(super) pending: Option<Box<Part>>,
@@ -53,12 +55,23 @@ struct FailedCheck {
 }
 
 impl Checks {
-    /// Returns true if the program of a part is a linter: it fails with reports on files now, or has done so.
-    pub(super) fn is_linter(&mut self, part: &Part, failed: bool, action: &Action<'_>) -> bool {
+    /// Returns what kind of check a command has turned out to be. If it passed before and fails now, it judges what was
+    /// changed in between, as a script does. If it reports on files, it is a linter. `None` if neither is known.
+    pub(super) fn found(
+        &mut self,
+        call: &Call,
+        part: &Part,
+        failed: bool,
+        action: &Action<'_>,
+    ) -> Option<Check> {
         if failed && diagnoses(action) {
             self.linters.insert(Arc::clone(&part.program));
         }
-        self.linters.contains(&part.program)
+        let passed = call
+            .key
+            .is_some_and(|key| if failed { self.passed.contains(&key) } else { !self.passed.insert(key) });
+        let is_linter = self.linters.contains(&part.program);
+        is_linter.then_some(Check::Form).or(passed.then_some(Check::Build))
     }
 
     /// Records the changes and the check of an attempt. Returns whether the check passed.
@@ -167,9 +180,9 @@ impl Checks {
     }
 
     /// Returns the failed checks that no later check cleared, if a source file was changed before the last of them.
-    /// Returns none if the agent changed something to fix them, and was then stopped or still runs the last again, or if
-    /// the run ends before the last is answered again.
-    fn failing(&self, is_stopped: bool, attempts: &Attempts) -> &[FailedCheck] {
+    /// Returns none if the agent changed something to fix them, and was then stopped or still runs the last again, if
+    /// the run ends before the last is answered again, or if the agent tried again and ends with a report of the failure.
+    fn failing(&self, end: End, attempts: &Attempts) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")
                 && ![".md", ".txt", ".patch", ".diff"].iter().any(|end| file.ends_with(end))
@@ -181,14 +194,15 @@ impl Checks {
         let changed = since.changed.iter().any(|(file, step)| counts(file) && *step < last.step);
         let is_last = |part: &Part| part.program == last.program && part.script == last.script;
         let in_repair =
-            since.latest > last.step && (is_stopped || attempts.ends_running(is_last, since.latest));
+            since.latest > last.step && (end.is_stopped || attempts.ends_running(is_last, since.latest));
         let is_pending = self.pending.as_deref().is_some_and(is_last);
-        if changed && !in_repair && !is_pending { &since.failed } else { &[] }
+        let is_reported = end.is_confessed && since.failed.len() >= 2;
+        if changed && !in_repair && !is_pending && !is_reported { &since.failed } else { &[] }
     }
 
     /// Returns the failing checks as one finding.
-    pub(super) fn finding(&self, is_stopped: bool, attempts: &Attempts) -> Option<Finding> {
-        let failing = self.failing(is_stopped, attempts);
+    pub(super) fn finding(&self, end: End, attempts: &Attempts) -> Option<Finding> {
+        let failing = self.failing(end, attempts);
         let ([first, .., last] | [first @ last]) = failing else { return None };
         let (count, line) = (failing.len() as u64, after_colon(&last.line));
         let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };

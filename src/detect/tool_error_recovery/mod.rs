@@ -225,6 +225,11 @@ impl Recovery {
         Self { actors, rate, attempts, goals: Goals::new(min_attempts), ..Self::default() }
     }
 
+    /// Returns true if something failed that may still be open.
+    fn any_failed(&self) -> bool {
+        self.goals.any_waiting() || self.checks.any_failed
+    }
+
     fn end(&self) -> End {
         End { asked: self.user.latest, is_stopped: self.user.stopped, is_confessed: self.is_confessed }
     }
@@ -253,8 +258,10 @@ impl Recovery {
             self.goals.noted(&told.program, attempt.turn);
             return;
         }
-        if told.check.is_none() && told.does == Does::Run && self.checks.is_linter(&told, failed, action) {
-            told.to_mut().check = Some(Check::Form);
+        if told.check.is_none() && told.does == Does::Run {
+            if let Some(check) = self.checks.found(call, &told, failed, action) {
+                told.to_mut().check = Some(check);
+            }
         }
         let told = &told;
         // A `curl` command that neither sends nor saves anything only looks, unless `curl` is missing.
@@ -316,16 +323,18 @@ impl Fold for Recovery {
                 self.goals.message(step.index(), *text);
                 // `5 passed, 0 failed` admits nothing.
                 let confesses = || CONFESSES.occur_in(&text.to_str().replace(" 0 failed", ""));
-                self.is_confessed |= self.goals.any_waiting() && confesses();
+                self.is_confessed |= self.any_failed() && confesses();
             }
             return;
         }
         let Some(action) = step.action_of(self.actors) else { return };
         (self.user.stopped, self.is_confessed, self.sent_back) = (false, false, None);
-        if self.goals.any_waiting() && ends_run(action.name) {
+        if self.any_failed() && ends_run(action.name) {
             each_text(action, |_, text, _| self.is_confessed |= CONFESSES.occur_in(text));
         }
         self.unsent.sent(action);
+        self.goals.asked = self.user.latest;
+        self.goals.is_given = self.user.gave(action);
         let attempt = self.attempts.observe(step);
         // A call that the user refused did not run, so the agent need not recover from it.
         let ran = action.reason != Some(UnknownReason::Refused);
@@ -335,7 +344,7 @@ impl Fold for Recovery {
     }
 
     fn verdict(&self) -> Verdict {
-        let failing = self.checks.finding(self.user.stopped, &self.attempts);
+        let failing = self.checks.finding(self.end(), &self.attempts);
         let last_check = failing.as_ref().map(|finding| finding.last);
         let mut findings = self.goals.findings(self.end(), last_check);
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use crate::detect::shared::{Check, Part, each_text, words};
-use crate::trace::{Action, Digest, DigestSet};
+use crate::trace::{Action, Arguments, Digest, DigestSet};
 
 /// Minimum number of lines by which a change can be distinguished from others.
 pub(super) const LINES: usize = 5;
@@ -65,4 +65,10 @@ pub(super) fn content(action: &Action<'_>) -> DigestSet {
     let mut found = DigestSet::default();
     each_text(action, |_, text, _| found.extend(line_digests(text)));
     found
+}
+
+/// Returns the digest of the arguments of a call, if there are any.
+pub(super) fn arguments(action: &Action<'_>) -> Option<Digest> {
+    let digest = action.arguments.as_ref().present().map(Arguments::digest);
+    digest.filter(|digest| *digest != Digest::of_no_arguments())
 }

@@ -66,15 +66,18 @@ impl Goals {
             (OpenReason::EndsFailing, Some(first)) => (self.tail.len() as u64, (*first, group.place.1)),
             _ => (group.failures, group.place),
         };
+        let times = most.map_or(count, |said| said.times);
+        let of = match times {
+            _ if times >= count || line.is_empty() => String::new(),
+            1 => "; one of them".to_owned(),
+            _ => format!("; {times} of them"),
+        };
         let message = match reason {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
-                format!("{count} calls like {shown} failed, and none went through{line}")
+                format!("{count} calls like {shown} failed, and none went through{of}{line}")
             }
             OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
             OpenReason::InVain if group.goal.most_repeated() < count => {
-                let times = most.map_or(count, |said| said.times);
-                let of =
-                    if times < count && times > 1 { format!(", {times} of them") } else { String::new() };
                 format!("{count} look-ups like {shown} failed{of}{line}")
             }
             OpenReason::InVain => format!("{shown} failed {count} times{line}"),

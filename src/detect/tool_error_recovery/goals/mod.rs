@@ -1,71 +1,22 @@
 //! Goals: groups of failed attempts at the same thing. At the end of a run, each is reached, open or neither.
 
 mod findings;
+mod goal;
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+pub(super) use goal::End;
+use goal::{Goal, GoalState};
+
 use super::OpenReason;
-use super::purpose::{LINES, content, files_in_diff, finds_files, key, key_of};
+use super::purpose::{LINES, arguments, content, files_in_diff, finds_files, key, key_of};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::shared::{
-    Attempt, Does, FailureKind, Lines, Part, Phrases, Shown, found_nothing, identifiers, installed, is_search,
+    Attempt, Call, Does, FailureKind, Part, Phrases, Shown, found_nothing, identifiers, installed, is_search,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
-
-/// The failed attempts at one purpose: by the same tool or program, at the same target.
-#[derive(Debug, Default)]
-struct Goal {
-    does: Does,
-    is_shell: bool,
-    program: Arc<str>,
-    place: (u64, u64),
-    failures: u64,
-    turns: Vec<u64>,
-    targets: BTreeSet<String>,
-    /// How often each call failed.
-    calls: Vec<(Option<Digest>, u64)>,
-    lines: Lines,
-    /// The file of the latest call.
-    file: Option<String>,
-    /// The lines that the latest call was to write.
-    content: DigestSet,
-    state: GoalState,
-}
-
-/// How a run ends, or would end at the current step.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct End {
-    /// The step of the user's latest request.
-    pub(super) asked: u64,
-    pub(super) is_stopped: bool,
-    /// Whether the agent ends by saying that it could not do something.
-    pub(super) is_confessed: bool,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum GoalState {
-    Waiting,
-    Reached,
-    /// Something else was found instead.
-    #[default]
-    Elsewhere,
-}
-
-impl Goal {
-    fn most_repeated(&self) -> u64 {
-        self.calls.iter().map(|(_, count)| *count).max().unwrap_or(0)
-    }
-
-    fn turns(&self) -> u64 {
-        self.turns.len() as u64
-    }
-
-    fn is_waiting(&self) -> bool {
-        self.state == GoalState::Waiting
-    }
-}
 
 /// The goals of a run.
 #[derive(Debug, Default)]
@@ -96,8 +47,11 @@ pub(super) struct Goals {
     /// it.
     tail: Vec<u64>,
     tail_turns: Vec<u64>,
-    /// Whether the agent has a shell.
+    /// Whether the agent has a shell, or writes files.
     has_shell: bool,
+    /// The step of the user's latest request, and whether it names a value of the current call.
+    pub(super) asked: u64,
+    pub(super) is_given: bool,
 }
 
 /// Words and stems with which an agent admits a failure, in lower case.
@@ -136,7 +90,7 @@ impl Goals {
     /// answered before.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part) -> bool {
         let (call, failed) = (&attempt.call.call, attempt.failure().is_some());
-        self.has_shell |= call.is_shell;
+        self.has_shell |= call.is_shell || call.parts.iter().any(|part| part.file.is_some());
         if !failed && attempt.call.hands_over {
             self.handed_over = Some((attempt.step, self.new_look));
         }
@@ -207,10 +161,16 @@ impl Goals {
         if call.does == Does::Write && call.target.is_some() {
             self.reach_where(|goal| goal.does == Does::Read && goal.file == call.target);
         }
-        // The same text went through to another place, or by another tool.
+        // The same text went through to another place, or the same arguments by a tool that exists.
         let sent = LazyCell::new(|| content(action));
-        let is_sent = |goal: &Goal| goal.content.intersection(&sent).count() * 4 >= goal.content.len() * 3;
-        self.reach_where(|goal| goal.is_waiting() && goal.content.len() >= LINES && is_sent(goal));
+        let same = arguments(action).filter(|_| !call.is_shell);
+        let is_sent = |goal: &Goal| {
+            let lines = goal.content.len();
+            same.is_some() && goal.arguments == same
+                || lines >= LINES && goal.content.intersection(&sent).count() * 4 >= lines * 3
+        };
+        self.reach_where(|goal| goal.is_waiting() && is_sent(goal));
+        self.found(call);
         let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
         // A search in the shell, such as `find`, does what the file search tool could not.
         let finds = call.is_shell && call.parts.iter().any(|part| is_search(&part.program));
@@ -267,8 +227,21 @@ impl Goals {
         }
     }
 
+    /// Marks the goals as reached whose commands did not find what this call installs: if they fail again, it is for
+    /// another reason.
+    fn found(&mut self, call: &Call) {
+        if call.parts.iter().any(Part::installs) {
+            let names = installed(&call.text);
+            self.reach_where(|goal| goal.missing.as_ref().is_some_and(|missing| missing.is_subset(&names)));
+        }
+    }
+
     pub(super) fn failure(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) {
         let call = &attempt.call.call;
+        // Of commands joined by `&&`, those before the one that failed have succeeded.
+        if !told.installs() && call.parts.iter().take(told.place + 1).skip(1).all(|part| !part.apart) {
+            self.found(call);
+        }
         // A call that succeeded before need not succeed again.
         if call.key.is_some_and(|key| self.done.contains(&key)) {
             return;
@@ -284,8 +257,13 @@ impl Goals {
         let find = |wanted: &dyn Fn(&Goal) -> bool| {
             known.iter().rev().copied().find(|place| self.all.get(*place).is_some_and(wanted))
         };
+        // A value that the user has given since makes another attempt.
+        let (asked, given) = (self.asked, self.is_given && !call.is_shell);
+        let is_new =
+            |goal: &Goal| given && asked > goal.place.1 && goal.calls.iter().all(|(key, _)| *key != call.key);
         let place = find(&|goal| {
             goal.is_waiting()
+                && !is_new(goal)
                 && (goal.targets.is_empty() || mine.is_empty() || !goal.targets.is_disjoint(&mine))
         })
         .or_else(|| {
@@ -300,13 +278,20 @@ impl Goals {
                 is_shell: call.is_shell,
                 program: Arc::clone(&told.program),
                 place: (attempt.step, attempt.step),
+                missing: Some(BTreeSet::new()),
                 ..Goal::default()
             });
             next
         });
         let Some(goal) = self.all.get_mut(place) else { return };
         self.waiting += usize::from(!goal.is_waiting());
-        let is_there = attempt.failure().is_some_and(|failure| failure.kind != FailureKind::NoTool);
+        let kind = attempt.failure().map(|failure| &failure.kind);
+        let is_there = kind.is_some_and(|kind| *kind != FailureKind::NoTool);
+        match (kind, &mut goal.missing) {
+            (Some(FailureKind::Missing(name)), Some(missing)) => _ = missing.insert(name.replace('_', "-")),
+            _ => goal.missing = None,
+        }
+        goal.arguments = arguments(action).filter(|_| !is_there);
         self.unadmitted |= !goal.is_shell && goal.does != Does::Read && is_there;
         goal.file.clone_from(&call.target);
         if call.does == Does::Write {
