@@ -9,7 +9,7 @@ use crate::detect::shared::{
     Attempt, Attempts, Baseline, Call, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo,
     after_colon, diagnoses, installed, is_blank,
 };
-use crate::trace::{Action, DigestSet, Provenance, Status, UnknownReason};
+use crate::trace::{Action, Digest, DigestMap, Provenance, Status, UnknownReason};
 
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
@@ -24,8 +24,8 @@ pub(super) struct Checks {
     files: BTreeSet<String>,
     /// Programs that reported on files as linters do.
     linters: BTreeSet<Arc<str>>,
-    /// The keys of command lines that succeeded, and are no known checks.
-    passed: DigestSet,
+    /// The keys of command lines that succeeded and are not known as checks, and whether each has failed since.
+    passed: DigestMap<bool>,
     baseline: Baseline,
     /// The check that the run ends with, if it was not answered.
     pub(super) pending: Option<Box<Part>>,
@@ -55,9 +55,9 @@ struct FailedCheck {
 }
 
 impl Checks {
-    /// Returns what kind of check a command has turned out to be. If it passed before and fails now, it judges what was
-    /// changed in between, as a script does. If it reports on files, it is a linter. `None` if neither is known.
-    pub(super) fn found(
+    /// Returns what kind of check a command has turned out to be. If it passed before and fails now, it judges the
+    /// changes in between, as a script does. If it reports on files, it is a linter. `None` if neither is known.
+    pub(super) fn learned_kind(
         &mut self,
         call: &Call,
         part: &Part,
@@ -67,11 +67,15 @@ impl Checks {
         if failed && diagnoses(action) {
             self.linters.insert(Arc::clone(&part.program));
         }
-        let passed = call
-            .key
-            .is_some_and(|key| if failed { self.passed.contains(&key) } else { !self.passed.insert(key) });
+        let judges = call.key.filter(|_| call.is_shell).is_some_and(|key| {
+            if failed {
+                self.passed.get_mut(&key).map(|judges| *judges = true).is_some()
+            } else {
+                *self.passed.entry(key).or_default()
+            }
+        });
         let is_linter = self.linters.contains(&part.program);
-        is_linter.then_some(Check::Form).or(passed.then_some(Check::Build))
+        is_linter.then_some(Check::Form).or(judges.then_some(Check::Build))
     }
 
     /// Records the changes and the check of an attempt. Returns whether the check passed.
@@ -216,7 +220,8 @@ impl Checks {
         let failed = self.all.failed.len() + self.work.failed.len();
         let files = self.all.changed.len() + self.work.changed.len() + self.files.len() + self.scripts.len();
         let files = files + self.linters.len();
-        failed * 512 + files * 96 + self.baseline.memory()
+        let passed = self.passed.len() * 2 * size_of::<Digest>();
+        failed * 512 + files * 96 + passed + self.baseline.memory()
     }
 }
 

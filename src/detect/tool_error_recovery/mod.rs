@@ -259,7 +259,7 @@ impl Recovery {
             return;
         }
         if told.check.is_none() && told.does == Does::Run {
-            if let Some(check) = self.checks.found(call, &told, failed, action) {
+            if let Some(check) = self.checks.learned_kind(call, &told, failed, action) {
                 told.to_mut().check = Some(check);
             }
         }

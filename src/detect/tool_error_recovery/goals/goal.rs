@@ -40,7 +40,7 @@ pub(in crate::detect::tool_error_recovery) struct End {
     pub(in crate::detect::tool_error_recovery) is_confessed: bool,
 }
 
-/// What has become of a goal so far.
+/// The state of a goal.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub(super) enum GoalState {
     Waiting,
