@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{End, OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
-    Attempt, Attempts, Baseline, Call, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo,
+    Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo,
     after_colon, diagnoses, installed, is_blank,
 };
-use crate::trace::{Action, Digest, DigestMap, Provenance, Status, UnknownReason};
+use crate::trace::{Action, Provenance, Status, UnknownReason};
 
 /// Follows the checks of a run, and the files that it changes.
 #[derive(Debug, Default)]
@@ -24,8 +24,6 @@ pub(super) struct Checks {
     files: BTreeSet<String>,
     /// Programs that reported on files as linters do.
     linters: BTreeSet<Arc<str>>,
-    /// The keys of command lines that succeeded and are not known as checks, and whether each has failed since.
-    passed: DigestMap<bool>,
     baseline: Baseline,
     /// The check that the run ends with, if it was not answered.
     pub(super) pending: Option<Box<Part>>,
@@ -55,27 +53,12 @@ struct FailedCheck {
 }
 
 impl Checks {
-    /// Returns what kind of check a command has turned out to be. If it passed before and fails now, it judges the
-    /// changes in between, as a script does. If it reports on files, it is a linter. `None` if neither is known.
-    pub(super) fn learned_kind(
-        &mut self,
-        call: &Call,
-        part: &Part,
-        failed: bool,
-        action: &Action<'_>,
-    ) -> Option<Check> {
+    /// Returns true if the program of a part is a linter: it fails with reports on files now, or has done so.
+    pub(super) fn is_linter(&mut self, part: &Part, failed: bool, action: &Action<'_>) -> bool {
         if failed && diagnoses(action) {
             self.linters.insert(Arc::clone(&part.program));
         }
-        let judges = call.key.filter(|_| call.is_shell).is_some_and(|key| {
-            if failed {
-                self.passed.get_mut(&key).map(|judges| *judges = true).is_some()
-            } else {
-                *self.passed.entry(key).or_default()
-            }
-        });
-        let is_linter = self.linters.contains(&part.program);
-        is_linter.then_some(Check::Form).or(judges.then_some(Check::Build))
+        self.linters.contains(&part.program)
     }
 
     /// Records the changes and the check of an attempt. Returns whether the check passed.
@@ -220,8 +203,7 @@ impl Checks {
         let failed = self.all.failed.len() + self.work.failed.len();
         let files = self.all.changed.len() + self.work.changed.len() + self.files.len() + self.scripts.len();
         let files = files + self.linters.len();
-        let passed = self.passed.len() * 2 * size_of::<Digest>();
-        failed * 512 + files * 96 + passed + self.baseline.memory()
+        failed * 512 + files * 96 + self.baseline.memory()
     }
 }
 

@@ -258,10 +258,8 @@ impl Recovery {
             self.goals.noted(&told.program, attempt.turn);
             return;
         }
-        if told.check.is_none() && told.does == Does::Run {
-            if let Some(check) = self.checks.learned_kind(call, &told, failed, action) {
-                told.to_mut().check = Some(check);
-            }
+        if told.check.is_none() && told.does == Does::Run && self.checks.is_linter(&told, failed, action) {
+            told.to_mut().check = Some(Check::Form);
         }
         let told = &told;
         // A `curl` command that neither sends nor saves anything only looks, unless `curl` is missing.

@@ -13,6 +13,9 @@ pub(super) const LINES: usize = 5;
 /// Minimum length of a line that counts, in bytes. Shorter lines are too common.
 const LINE_BYTES: usize = 12;
 
+/// Minimum length of a text that says what a call is about, in bytes.
+const SUBJECT_BYTES: usize = 6;
+
 /// The key of goals to change a file.
 pub(super) const CHANGE: &str = "change";
 /// The key of goals to install something, by any installer.
@@ -71,4 +74,16 @@ pub(super) fn content(action: &Action<'_>) -> DigestSet {
 pub(super) fn arguments(action: &Action<'_>) -> Option<Digest> {
     let digest = action.arguments.as_ref().present().map(Arguments::digest);
     digest.filter(|digest| *digest != Digest::of_no_arguments())
+}
+
+/// Returns the digest of the longest text among the arguments of a call, which says what it is about: the query of a
+/// search. `None` if all are short.
+pub(super) fn subject(action: &Action<'_>) -> Option<Digest> {
+    let mut longest = String::new();
+    each_text(action, |_, text, _| {
+        if text.trim().len() > longest.len() {
+            longest = text.trim().to_lowercase();
+        }
+    });
+    (longest.len() >= SUBJECT_BYTES).then(|| Digest::of_text(&longest))
 }

@@ -25,6 +25,10 @@ pub(super) struct Goal {
     pub(super) content: DigestSet,
     /// The arguments of the latest call, if its tool does not exist.
     pub(super) arguments: Option<Digest>,
+    /// The longest text among the arguments of the latest call, such as a query.
+    pub(super) subject: Option<Digest>,
+    /// Whether the service was out of order each time, such as at a time-out.
+    pub(super) is_transient: bool,
     /// The programs and modules that its calls did not find, if that is all that failed.
     pub(super) missing: Option<BTreeSet<String>>,
     pub(super) state: GoalState,

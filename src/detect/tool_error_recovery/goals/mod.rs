@@ -11,10 +11,11 @@ pub(super) use goal::End;
 use goal::{Goal, GoalState};
 
 use super::OpenReason;
-use super::purpose::{LINES, arguments, content, files_in_diff, finds_files, key, key_of};
+use super::purpose::{LINES, arguments, content, files_in_diff, finds_files, key, key_of, subject};
 use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::shared::{
-    Attempt, Call, Does, FailureKind, Part, Phrases, Shown, found_nothing, identifiers, installed, is_search,
+    Attempt, Call, Does, Excuse, Failure, FailureKind, Part, Phrases, Shown, found_nothing, identifiers,
+    installed, is_search,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
@@ -32,6 +33,8 @@ pub(super) struct Goals {
     looked_up: DigestSet,
     /// The keys of calls that succeeded since a file was last edited, except in a shell.
     done: DigestSet,
+    /// The keys of command lines that succeeded. If they raise an exception later, they judge the changes in between.
+    passed: DigestSet,
     /// The step of the latest new look-up.
     new_look: Option<u64>,
     /// The step of the latest hand-over to a human, and that of the latest new look-up before it.
@@ -147,7 +150,8 @@ impl Goals {
         if attempt.changes && (call.is_shell || call.parts.iter().any(|part| part.file.is_some())) {
             self.done.clear();
         }
-        self.done.extend(call.key.filter(|_| !call.is_shell));
+        let done = if call.is_shell { &mut self.passed } else { &mut self.done };
+        done.extend(call.key);
         if self.waiting == 0 {
             return;
         }
@@ -177,12 +181,18 @@ impl Goals {
         if finds && !found_nothing(call, action) {
             self.reach_where(|goal| !goal.is_shell && finds_files(&goal.program));
         }
-        // Another tool looked up the same thing, which is not a file.
-        let looks = call.does == Does::Read && !call.is_shell && call.target.is_none();
-        if looks && !known && !mine.is_empty() && !found_nothing(call, action) {
-            let is_same = |goal: &Goal| !goal.targets.is_empty() && goal.targets.is_subset(&mine);
+        // Another tool looked up the same thing, which is not a file, or did it while the tool was out of order.
+        let may_replace = call.does != Does::Write && !call.is_shell && call.target.is_none();
+        if may_replace && !known && !found_nothing(call, action) {
+            let subject = subject(action);
+            let is_same = |goal: &Goal| {
+                !goal.targets.is_empty() && goal.targets.is_subset(&mine)
+                    || goal.subject.is_some() && goal.subject == subject
+            };
+            let is_like =
+                |goal: &Goal| goal.does == call.does && (goal.does == Does::Read || goal.is_transient);
             let is_other = |goal: &Goal| !goal.is_shell && goal.program != call.program;
-            self.reach_where(|goal| goal.does == Does::Read && is_other(goal) && is_same(goal));
+            self.reach_where(|goal| is_like(goal) && is_other(goal) && is_same(goal));
         }
         if call.is_shell {
             // Earlier calls of the tool without a command line were malformed.
@@ -243,7 +253,8 @@ impl Goals {
             self.found(call);
         }
         // A call that succeeded before need not succeed again.
-        if call.key.is_some_and(|key| self.done.contains(&key)) {
+        let is_raised = attempt.failure().is_some_and(Failure::is_raised);
+        if call.key.is_some_and(|key| self.done.contains(&key) || is_raised && self.passed.contains(&key)) {
             return;
         }
         let mine: BTreeSet<String> = match &told.file {
@@ -279,6 +290,7 @@ impl Goals {
                 program: Arc::clone(&told.program),
                 place: (attempt.step, attempt.step),
                 missing: Some(BTreeSet::new()),
+                is_transient: true,
                 ..Goal::default()
             });
             next
@@ -293,6 +305,8 @@ impl Goals {
         }
         goal.arguments = arguments(action).filter(|_| !is_there);
         self.unadmitted |= !goal.is_shell && goal.does != Does::Read && is_there;
+        goal.is_transient &= attempt.excuse == Some(Excuse::Transient);
+        goal.subject = subject(action);
         goal.file.clone_from(&call.target);
         if call.does == Does::Write {
             goal.content = content(action);
@@ -377,7 +391,7 @@ impl Goals {
     }
 
     pub(super) fn memory(&self) -> usize {
-        let digests = self.looked_up.len() + self.done.len() + self.changed.len();
+        let digests = self.looked_up.len() + self.done.len() + self.passed.len() + self.changed.len();
         let lines: usize = self.all.iter().map(|goal| goal.content.len()).sum();
         self.all.len() * 1_024 + (digests + lines) * 2 * size_of::<Digest>() + self.tail.len() * 16
     }
