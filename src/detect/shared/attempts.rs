@@ -55,6 +55,11 @@ impl Attempt {
         self.answer.failure.as_deref()
     }
 
+    /// Returns true if the failure is transient by the default rules, even if it is no excuse to try again.
+    pub(crate) fn is_transient(&self) -> bool {
+        self.answer.transient.get() == Some(&true)
+    }
+
     /// Returns true if a later poll brought the outcome.
     pub(crate) fn was_polled(&self) -> bool {
         self.told_at != self.step

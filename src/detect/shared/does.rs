@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use super::call::{Call, Part};
 use super::lexicon::{Meaning, lower};
 use super::phrase_search::Hints;
 use super::shell::{Command, last_part};
@@ -262,6 +263,12 @@ pub(crate) fn installed(text: &str) -> BTreeSet<String> {
         }
     }
     found
+}
+
+/// Returns what a call installs, as [`installed`] does. Nothing if it removes something, or only says what it would do.
+pub(crate) fn newly_installed(call: &Call) -> BTreeSet<String> {
+    let removes = || ["uninstall", "remove", "--dry-run"].iter().any(|word| call.text.contains(word));
+    if call.parts.iter().any(Part::installs) && !removes() { installed(&call.text) } else { BTreeSet::new() }
 }
 
 /// Returns true if this subcommand of a program installs something.

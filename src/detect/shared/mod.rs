@@ -40,7 +40,7 @@ pub(crate) use call::{Call, Part, Undo};
 #[cfg(feature = "benchmarks")]
 pub(crate) use call_form::{CallRules, Written};
 pub(crate) use check::Check;
-pub(crate) use does::{Does, installed, is_search};
+pub(crate) use does::{Does, installed, is_search, newly_installed};
 pub(crate) use failure::{Failure, FailureKind, Report, stops};
 pub(crate) use failure_text::{diagnoses, found_nothing, runs_no_test};
 pub(crate) use history::{History, Lines, Past, Said};

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{End, OpenReason, finding};
+use super::{OpenReason, finding};
 use crate::detect::finding::Finding;
 use crate::detect::shared::{
     Attempt, Attempts, Baseline, Check, Does, Excuse, FailureKind, Meaning, Part, Report, Shown, Undo,
-    after_colon, diagnoses, installed, is_blank,
+    after_colon, diagnoses, is_blank, newly_installed,
 };
 use crate::trace::{Action, Provenance, Status, UnknownReason};
 
@@ -48,7 +48,7 @@ struct FailedCheck {
     line: String,
     /// Whether its program was found. If not, the message says that the check could not run.
     ran: bool,
-    /// The module or command that it did not find, as [`installed`] names it.
+    /// The module or command that it did not find, as [`newly_installed`] names it.
     missing: Option<String>,
 }
 
@@ -95,10 +95,8 @@ impl Checks {
             }
         }
         // A module that a script did not find was installed.
-        let removes = || ["uninstall", "remove", "--dry-run"].iter().any(|word| text.contains(word));
-        let installs = attempt.call.call.parts.iter().any(Part::installs) && !removes();
-        if installs && action.status == Status::Ok && failure.is_none() {
-            let names = installed(text);
+        let names = newly_installed(&attempt.call.call);
+        if !names.is_empty() && action.status == Status::Ok && failure.is_none() {
             let misses = |failed: &FailedCheck| {
                 failed.check < Check::Form && failed.missing.as_ref().is_some_and(|name| names.contains(name))
             };
@@ -167,9 +165,9 @@ impl Checks {
     }
 
     /// Returns the failed checks that no later check cleared, if a source file was changed before the last of them.
-    /// Returns none if the agent changed something to fix them, and was then stopped or still runs the last again, if
-    /// the run ends before the last is answered again, or if the agent tried again and ends with a report of the failure.
-    fn failing(&self, end: End, attempts: &Attempts) -> &[FailedCheck] {
+    /// Returns none if the agent changed something to fix them, and was then stopped or still runs the last again, or if
+    /// the run ends before the last is answered again.
+    fn failing(&self, is_stopped: bool, attempts: &Attempts) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")
                 && ![".md", ".txt", ".patch", ".diff"].iter().any(|end| file.ends_with(end))
@@ -181,22 +179,22 @@ impl Checks {
         let changed = since.changed.iter().any(|(file, step)| counts(file) && *step < last.step);
         let is_last = |part: &Part| part.program == last.program && part.script == last.script;
         let in_repair =
-            since.latest > last.step && (end.is_stopped || attempts.ends_running(is_last, since.latest));
+            since.latest > last.step && (is_stopped || attempts.ends_running(is_last, since.latest));
         let is_pending = self.pending.as_deref().is_some_and(is_last);
-        let is_reported = end.is_confessed && since.failed.len() >= 2;
-        if changed && !in_repair && !is_pending && !is_reported { &since.failed } else { &[] }
+        if changed && !in_repair && !is_pending { &since.failed } else { &[] }
     }
 
-    /// Returns the failing checks as one finding.
-    pub(super) fn finding(&self, end: End, attempts: &Attempts) -> Option<Finding> {
-        let failing = self.failing(end, attempts);
+    /// Returns the number of failing checks, and the finding on them.
+    pub(super) fn finding(&self, is_stopped: bool, attempts: &Attempts) -> Option<(u64, Finding)> {
+        let failing = self.failing(is_stopped, attempts);
         let ([first, .., last] | [first @ last]) = failing else { return None };
         let (count, line) = (failing.len() as u64, after_colon(&last.line));
         let of = if count == 1 { String::new() } else { format!(" the last of {count} failed checks,") };
         let failed = if last.ran { "failed" } else { "could not run" };
         let none = if last.check == Check::Tests { "no test" } else { "no check" };
         let message = format!("{} {failed},{of} and {none} passed after it{line}", last.shown);
-        Some(finding((first.step, last.step), OpenReason::FailedCheck, &last.program, count, message))
+        let place = (first.step, last.step);
+        Some((count, finding(place, OpenReason::FailedCheck, &last.program, count, message)))
     }
 
     pub(super) fn memory(&self) -> usize {

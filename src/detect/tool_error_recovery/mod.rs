@@ -2,24 +2,25 @@
 
 mod checks;
 mod goals;
+mod last_words;
 mod purpose;
 mod unsent;
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
 use checks::Checks;
 use goals::{End, Goals};
+use last_words::{LastWords, ends_run};
 use purpose::{CHANGE, INSTALL};
 use unsent::Unsent;
 
 use super::published::RecoveryRate;
 use super::rule::{at_least, rule};
 use super::shared::{
-    Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, Phrases, PollingCall,
-    TransientRules, UserSays, after_colon, each_text, lines, stops, words,
+    Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, PollingCall,
+    TransientRules, UserSays, after_colon, each_text, lines, stops,
 };
 use super::{Confidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict};
 use crate::error::{Error, Result};
@@ -185,20 +186,6 @@ fn finding(place: (u64, u64), reason: OpenReason, tool: &str, failures: u64, mes
     ToolErrorRecovery::finding(place, message, evidence).tool(tool).confidence(Confidence::Likely)
 }
 
-/// Words with which an agent says that it could not do something, in lower case.
-#[rustfmt::skip]
-static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "not able", "cannot", "can't", "can’t",
-    "could not", "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed",
-    "blocked", "denied", "rejected", "your approval", "please approve", "require approval", "requires approval"]));
-
-/// Returns true if a tool ends the run, and its arguments are the agent's last words: `finish`, `attempt_completion`.
-fn ends_run(name: &str) -> bool {
-    let is_end = |word: &str| {
-        ["completion", "done", "finish", "terminate"].iter().any(|end| word.eq_ignore_ascii_case(end))
-    };
-    words(name).last().is_some_and(is_end)
-}
-
 /// The default rule. Failed checks are judged separately; most other failures belong to goals. Nothing is confirmed
 /// before the end, because a later success can still reach any goal.
 #[derive(Debug, Default)]
@@ -214,8 +201,7 @@ struct Recovery {
     /// The turns without a call that the harness has sent back since the last call: their steps, their number, and
     /// its answer.
     sent_back: Option<((u64, u64), u64, String)>,
-    /// Whether the agent has said since its last call that it could not do something.
-    is_confessed: bool,
+    last_words: LastWords,
 }
 
 impl Recovery {
@@ -225,13 +211,13 @@ impl Recovery {
         Self { actors, rate, attempts, goals: Goals::new(min_attempts), ..Self::default() }
     }
 
-    /// Returns true if something failed that may still be open.
+    /// Returns true if something failed that a report may be about.
     fn any_failed(&self) -> bool {
         self.goals.any_waiting() || self.checks.any_failed
     }
 
     fn end(&self) -> End {
-        End { asked: self.user.latest, is_stopped: self.user.stopped, is_confessed: self.is_confessed }
+        End { asked: self.user.latest, is_stopped: self.user.stopped, is_confessed: self.last_words.admit }
     }
 
     fn attempt(&mut self, attempt: &Attempt, action: &Action<'_>) {
@@ -319,20 +305,20 @@ impl Fold for Recovery {
             if step.actor() == Actor::Agent {
                 self.sent_back = None;
                 self.goals.message(step.index(), *text);
-                // `5 passed, 0 failed` admits nothing.
-                let confesses = || CONFESSES.occur_in(&text.to_str().replace(" 0 failed", ""));
-                self.is_confessed |= self.any_failed() && confesses();
+                if self.any_failed() {
+                    self.last_words.add(&text.to_str());
+                }
             }
             return;
         }
         let Some(action) = step.action_of(self.actors) else { return };
-        (self.user.stopped, self.is_confessed, self.sent_back) = (false, false, None);
+        (self.user.stopped, self.last_words, self.sent_back) = (false, LastWords::default(), None);
         if self.any_failed() && ends_run(action.name) {
-            each_text(action, |_, text, _| self.is_confessed |= CONFESSES.occur_in(text));
+            let mut said = String::new();
+            each_text(action, |_, text, _| said.extend([text, "\n"]));
+            self.last_words.add(&said);
         }
         self.unsent.sent(action);
-        self.goals.asked = self.user.latest;
-        self.goals.is_given = self.user.gave(action);
         let attempt = self.attempts.observe(step);
         // A call that the user refused did not run, so the agent need not recover from it.
         let ran = action.reason != Some(UnknownReason::Refused);
@@ -342,7 +328,11 @@ impl Fold for Recovery {
     }
 
     fn verdict(&self) -> Verdict {
-        let failing = self.checks.finding(self.end(), &self.attempts);
+        let failing = self.checks.finding(self.user.stopped, &self.attempts);
+        let is_unmet = u64::from(failing.is_some());
+        // The agent tried again, and reported the failure.
+        let failing = failing.filter(|(count, _)| *count < 2 || !self.last_words.admit_check);
+        let failing = failing.map(|(_, finding)| finding);
         let last_check = failing.as_ref().map(|finding| finding.last);
         let mut findings = self.goals.findings(self.end(), last_check);
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
@@ -361,7 +351,7 @@ impl Fold for Recovery {
         // All checks together count as one goal, if any of them failed.
         let goals = goals + a_check_failed + self.unsent.all + is_sent_back;
         let reached =
-            reached + a_check_failed.saturating_sub(is_failing) + self.unsent.all - self.unsent.open();
+            reached + a_check_failed.saturating_sub(is_unmet) + self.unsent.all - self.unsent.open();
         let goal_recovery = recovery_rate(reached, goals);
         let measures = self.rate.measures().into_iter().chain([
             Measure::count("goals", goals),

@@ -1,7 +1,8 @@
-//! The findings on the goals that are open at the end of a run.
+//! The findings, counts and near misses of goals at the end of a run.
 
-use super::{End, Goal, Goals};
-use crate::detect::shared::after_colon;
+use super::{End, Goal, GoalState, Goals};
+use crate::detect::explanation::{Comparator, Condition, NearMiss};
+use crate::detect::shared::{Does, after_colon};
 use crate::detect::tool_error_recovery::finding;
 use crate::detect::{Finding, OpenReason};
 
@@ -22,6 +23,33 @@ impl<'g> Group<'g> {
 }
 
 impl Goals {
+    /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups count
+    /// only if they are open.
+    pub(in crate::detect::tool_error_recovery) fn counts(&self, end: End) -> (u64, u64, u64) {
+        let (mut all, mut reached, mut open) = (0, 0, 0);
+        for goal in &self.all {
+            let is_open = self.open_reason(goal, end).is_some();
+            let counts = goal.does != Does::Read || is_open;
+            all += u64::from(counts);
+            reached += u64::from(counts && goal.state == GoalState::Reached);
+            open += u64::from(is_open);
+        }
+        (all, reached, open)
+    }
+
+    /// Returns the goals that are waiting but do not count as open.
+    pub(in crate::detect::tool_error_recovery) fn near_misses(&self, end: End) -> Vec<NearMiss> {
+        let waiting =
+            self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, end).is_none());
+        let near = waiting.map(|goal| {
+            // A look-up is in vain when one call has failed twice; any other goal is open after two tries.
+            let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns() };
+            let attempts = Condition::count("attempts", tried, Comparator::AtLeast, 2);
+            NearMiss::new("open_goal", vec![attempts]).tool(&goal.program).at(goal.place)
+        });
+        near.collect()
+    }
+
     /// Returns the findings on open goals. Failed look-ups with the same tool form one finding, as do the
     /// failures before a hand-over and those at the end of the run. `failing` is the step of the last failed check.
     pub(in crate::detect::tool_error_recovery) fn findings(
@@ -66,11 +94,12 @@ impl Goals {
             (OpenReason::EndsFailing, Some(first)) => (self.tail.len() as u64, (*first, group.place.1)),
             _ => (group.failures, group.place),
         };
-        let times = most.map_or(count, |said| said.times);
-        let of = match times {
-            _ if times >= count || line.is_empty() => String::new(),
+        // The lines are those of one goal, so they are counted only if it is the only one.
+        let times = most.filter(|_| group.failures == group.goal.failures && !line.is_empty());
+        let of = match times.map_or(count, |said| said.times) {
+            times if times >= count => String::new(),
             1 => "; one of them".to_owned(),
-            _ => format!("; {times} of them"),
+            times => format!("; {times} of them"),
         };
         let message = match reason {
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
@@ -83,12 +112,12 @@ impl Goals {
             OpenReason::InVain => format!("{shown} failed {count} times{line}"),
             OpenReason::HandedOver => {
                 let step = self.handed_over.map_or(group.place.1, |(step, _)| step);
-                let of = if count == 1 {
+                let last = if count == 1 {
                     String::new()
                 } else {
                     format!(", the last of {count} unresolved failures")
                 };
-                format!("{shown} failed{of}{line}; step {step} hands the run over to a human")
+                format!("{shown} failed{last}{line}; step {step} hands the run over to a human")
             }
             OpenReason::PassedOver => {
                 format!("{shown} failed{line}; no later message mentions a failure")

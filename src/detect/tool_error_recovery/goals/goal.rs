@@ -25,8 +25,8 @@ pub(super) struct Goal {
     pub(super) content: DigestSet,
     /// The arguments of the latest call, if its tool does not exist.
     pub(super) arguments: Option<Digest>,
-    /// The longest text among the arguments of the latest call, such as a query.
-    pub(super) subject: Option<Digest>,
+    /// The longest text among the arguments of each call, such as a query.
+    pub(super) subjects: DigestSet,
     /// Whether the service was out of order each time, such as at a time-out.
     pub(super) is_transient: bool,
     /// The programs and modules that its calls did not find, if that is all that failed.

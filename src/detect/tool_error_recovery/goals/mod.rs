@@ -12,10 +12,9 @@ use goal::{Goal, GoalState};
 
 use super::OpenReason;
 use super::purpose::{LINES, arguments, content, files_in_diff, finds_files, key, key_of, subject};
-use crate::detect::explanation::{Comparator, Condition, NearMiss};
 use crate::detect::shared::{
-    Attempt, Call, Does, Excuse, Failure, FailureKind, Part, Phrases, Shown, found_nothing, identifiers,
-    installed, is_search,
+    Attempt, Does, Failure, FailureKind, Part, Phrases, Shown, found_nothing, identifiers, installed,
+    is_search, newly_installed,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
@@ -33,8 +32,10 @@ pub(super) struct Goals {
     looked_up: DigestSet,
     /// The keys of calls that succeeded since a file was last edited, except in a shell.
     done: DigestSet,
-    /// The keys of command lines that succeeded. If they raise an exception later, they judge the changes in between.
+    /// The keys of command lines that succeeded since a file was last edited, and before that. If one of the latter
+    /// raises an exception, it judges the changes in between.
     passed: DigestSet,
+    judges: DigestSet,
     /// The step of the latest new look-up.
     new_look: Option<u64>,
     /// The step of the latest hand-over to a human, and that of the latest new look-up before it.
@@ -50,11 +51,8 @@ pub(super) struct Goals {
     /// it.
     tail: Vec<u64>,
     tail_turns: Vec<u64>,
-    /// Whether the agent has a shell, or writes files.
+    /// Whether the agent has a shell.
     has_shell: bool,
-    /// The step of the user's latest request, and whether it names a value of the current call.
-    pub(super) asked: u64,
-    pub(super) is_given: bool,
 }
 
 /// Words and stems with which an agent admits a failure, in lower case.
@@ -93,7 +91,7 @@ impl Goals {
     /// answered before.
     pub(super) fn observe(&mut self, attempt: &Attempt, told: &Part) -> bool {
         let (call, failed) = (&attempt.call.call, attempt.failure().is_some());
-        self.has_shell |= call.is_shell || call.parts.iter().any(|part| part.file.is_some());
+        self.has_shell |= call.is_shell;
         if !failed && attempt.call.hands_over {
             self.handed_over = Some((attempt.step, self.new_look));
         }
@@ -129,9 +127,13 @@ impl Goals {
 
     /// Marks the goals that fit as reached.
     fn reach_where(&mut self, fits: impl Fn(&Goal) -> bool) {
+        self.settle_where(GoalState::Reached, fits);
+    }
+
+    fn settle_where(&mut self, state: GoalState, fits: impl Fn(&Goal) -> bool) {
         for goal in 0..self.all.len() {
             if self.all.get(goal).is_some_and(&fits) {
-                self.reach(goal, GoalState::Reached);
+                self.reach(goal, state);
             }
         }
     }
@@ -149,6 +151,7 @@ impl Goals {
         // After an edit, the same call is another attempt.
         if attempt.changes && (call.is_shell || call.parts.iter().any(|part| part.file.is_some())) {
             self.done.clear();
+            self.judges.extend(std::mem::take(&mut self.passed));
         }
         let done = if call.is_shell { &mut self.passed } else { &mut self.done };
         done.extend(call.key);
@@ -170,11 +173,11 @@ impl Goals {
         let same = arguments(action).filter(|_| !call.is_shell);
         let is_sent = |goal: &Goal| {
             let lines = goal.content.len();
-            same.is_some() && goal.arguments == same
+            same.is_some() && goal.arguments == same && (call.does != Does::Read || goal.does == Does::Read)
                 || lines >= LINES && goal.content.intersection(&sent).count() * 4 >= lines * 3
         };
         self.reach_where(|goal| goal.is_waiting() && is_sent(goal));
-        self.found(call);
+        self.found(&newly_installed(call));
         let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
         // A search in the shell, such as `find`, does what the file search tool could not.
         let finds = call.is_shell && call.parts.iter().any(|part| is_search(&part.program));
@@ -187,7 +190,7 @@ impl Goals {
             let subject = subject(action);
             let is_same = |goal: &Goal| {
                 !goal.targets.is_empty() && goal.targets.is_subset(&mine)
-                    || goal.subject.is_some() && goal.subject == subject
+                    || subject.is_some_and(|subject| goal.subjects.contains(&subject))
             };
             let is_like =
                 |goal: &Goal| goal.does == call.does && (goal.does == Does::Read || goal.is_transient);
@@ -237,24 +240,32 @@ impl Goals {
         }
     }
 
-    /// Marks the goals as reached whose commands did not find what this call installs: if they fail again, it is for
-    /// another reason.
-    fn found(&mut self, call: &Call) {
-        if call.parts.iter().any(Part::installs) {
-            let names = installed(&call.text);
-            self.reach_where(|goal| goal.missing.as_ref().is_some_and(|missing| missing.is_subset(&names)));
+    /// Settles the goals whose commands did not find what is installed now: if they fail again, it is for another reason,
+    /// unless it is still not found.
+    fn found(&mut self, names: &BTreeSet<String>) {
+        let is_found = |goal: &Goal| goal.missing.as_ref().is_some_and(|missing| missing.is_subset(names));
+        if !names.is_empty() {
+            self.settle_where(GoalState::Elsewhere, is_found);
         }
     }
 
     pub(super) fn failure(&mut self, attempt: &Attempt, told: &Part, action: &Action<'_>) {
         let call = &attempt.call.call;
+        let kind = attempt.failure().map(|failure| &failure.kind);
+        let missing = match kind {
+            Some(FailureKind::Missing(name)) => Some(name.replace('_', "-")),
+            _ => None,
+        };
         // Of commands joined by `&&`, those before the one that failed have succeeded.
-        if !told.installs() && call.parts.iter().take(told.place + 1).skip(1).all(|part| !part.apart) {
-            self.found(call);
+        let before = call.parts.iter().take(told.place);
+        if before.clone().any(Part::installs) && before.skip(1).chain([told]).all(|part| !part.apart) {
+            let mut names = newly_installed(call);
+            names.retain(|name| missing.as_ref() != Some(name));
+            self.found(&names);
         }
         // A call that succeeded before need not succeed again.
         let is_raised = attempt.failure().is_some_and(Failure::is_raised);
-        if call.key.is_some_and(|key| self.done.contains(&key) || is_raised && self.passed.contains(&key)) {
+        if call.key.is_some_and(|key| self.done.contains(&key) || is_raised && self.judges.contains(&key)) {
             return;
         }
         let mine: BTreeSet<String> = match &told.file {
@@ -268,18 +279,15 @@ impl Goals {
         let find = |wanted: &dyn Fn(&Goal) -> bool| {
             known.iter().rev().copied().find(|place| self.all.get(*place).is_some_and(wanted))
         };
-        // A value that the user has given since makes another attempt.
-        let (asked, given) = (self.asked, self.is_given && !call.is_shell);
-        let is_new =
-            |goal: &Goal| given && asked > goal.place.1 && goal.calls.iter().all(|(key, _)| *key != call.key);
         let place = find(&|goal| {
             goal.is_waiting()
-                && !is_new(goal)
                 && (goal.targets.is_empty() || mine.is_empty() || !goal.targets.is_disjoint(&mine))
         })
         .or_else(|| {
             find(&|goal| {
-                goal.state == GoalState::Elsewhere && goal.calls.iter().any(|(key, _)| *key == call.key)
+                goal.state == GoalState::Elsewhere
+                    && (goal.missing.is_none() || missing.is_some())
+                    && goal.calls.iter().any(|(key, _)| *key == call.key)
             })
         });
         let place = place.unwrap_or_else(|| {
@@ -289,7 +297,7 @@ impl Goals {
                 is_shell: call.is_shell,
                 program: Arc::clone(&told.program),
                 place: (attempt.step, attempt.step),
-                missing: Some(BTreeSet::new()),
+                missing: (!told.installs()).then(BTreeSet::new),
                 is_transient: true,
                 ..Goal::default()
             });
@@ -297,16 +305,15 @@ impl Goals {
         });
         let Some(goal) = self.all.get_mut(place) else { return };
         self.waiting += usize::from(!goal.is_waiting());
-        let kind = attempt.failure().map(|failure| &failure.kind);
         let is_there = kind.is_some_and(|kind| *kind != FailureKind::NoTool);
-        match (kind, &mut goal.missing) {
-            (Some(FailureKind::Missing(name)), Some(missing)) => _ = missing.insert(name.replace('_', "-")),
-            _ => goal.missing = None,
-        }
+        goal.missing = goal.missing.take().zip(missing).map(|(mut all, name)| {
+            all.insert(name);
+            all
+        });
         goal.arguments = arguments(action).filter(|_| !is_there);
         self.unadmitted |= !goal.is_shell && goal.does != Does::Read && is_there;
-        goal.is_transient &= attempt.excuse == Some(Excuse::Transient);
-        goal.subject = subject(action);
+        goal.is_transient &= attempt.is_transient();
+        goal.subjects.extend(subject(action));
         goal.file.clone_from(&call.target);
         if call.does == Does::Write {
             goal.content = content(action);
@@ -363,35 +370,9 @@ impl Goals {
         }
     }
 
-    /// Returns how many goals count, how many of them were reached, and how many are open. Look-ups count
-    /// only if they are open.
-    pub(super) fn counts(&self, end: End) -> (u64, u64, u64) {
-        let (mut all, mut reached, mut open) = (0, 0, 0);
-        for goal in &self.all {
-            let is_open = self.open_reason(goal, end).is_some();
-            let counts = goal.does != Does::Read || is_open;
-            all += u64::from(counts);
-            reached += u64::from(counts && goal.state == GoalState::Reached);
-            open += u64::from(is_open);
-        }
-        (all, reached, open)
-    }
-
-    /// Returns the goals that are waiting but do not count as open.
-    pub(super) fn near_misses(&self, end: End) -> Vec<NearMiss> {
-        let waiting =
-            self.all.iter().filter(|goal| goal.is_waiting() && self.open_reason(goal, end).is_none());
-        let near = waiting.map(|goal| {
-            // A look-up is in vain when one call has failed twice; any other goal is open after two tries.
-            let tried = if goal.does == Does::Read { goal.most_repeated() } else { goal.turns() };
-            let attempts = Condition::count("attempts", tried, Comparator::AtLeast, 2);
-            NearMiss::new("open_goal", vec![attempts]).tool(&goal.program).at(goal.place)
-        });
-        near.collect()
-    }
-
     pub(super) fn memory(&self) -> usize {
-        let digests = self.looked_up.len() + self.done.len() + self.passed.len() + self.changed.len();
+        let digests = self.looked_up.len() + self.done.len() + self.changed.len();
+        let digests = digests + self.passed.len() + self.judges.len();
         let lines: usize = self.all.iter().map(|goal| goal.content.len()).sum();
         self.all.len() * 1_024 + (digests + lines) * 2 * size_of::<Digest>() + self.tail.len() * 16
     }
