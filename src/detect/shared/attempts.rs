@@ -55,7 +55,7 @@ impl Attempt {
         self.answer.failure.as_deref()
     }
 
-    /// Returns true if the failure is transient by the default rules, even if it is no excuse to try again.
+    /// Returns true if the failure is transient by the default rules, whether or not it excuses another try.
     pub(crate) fn is_transient(&self) -> bool {
         self.answer.transient.get() == Some(&true)
     }

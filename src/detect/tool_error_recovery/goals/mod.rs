@@ -192,8 +192,8 @@ impl Goals {
                 !goal.targets.is_empty() && goal.targets.is_subset(&mine)
                     || subject.is_some_and(|subject| goal.subjects.contains(&subject))
             };
-            let is_like =
-                |goal: &Goal| goal.does == call.does && (goal.does == Does::Read || goal.is_transient);
+            let both_read = |goal: &Goal| goal.does == Does::Read && call.does == Does::Read;
+            let is_like = |goal: &Goal| both_read(goal) || goal.does != Does::Write && goal.is_transient;
             let is_other = |goal: &Goal| !goal.is_shell && goal.program != call.program;
             self.reach_where(|goal| is_like(goal) && is_other(goal) && is_same(goal));
         }
@@ -373,7 +373,7 @@ impl Goals {
     pub(super) fn memory(&self) -> usize {
         let digests = self.looked_up.len() + self.done.len() + self.changed.len();
         let digests = digests + self.passed.len() + self.judges.len();
-        let lines: usize = self.all.iter().map(|goal| goal.content.len()).sum();
+        let lines: usize = self.all.iter().map(|goal| goal.content.len() + goal.subjects.len()).sum();
         self.all.len() * 1_024 + (digests + lines) * 2 * size_of::<Digest>() + self.tail.len() * 16
     }
 }
