@@ -209,8 +209,9 @@ pub(super) fn in_last_line(text: &str) -> Option<Outcome> {
     failed.map(Outcome::exit_code)
 }
 
-/// Prefixes of texts that report a failure: of any tools, of Node.js and `MLAgentBench`, and of servers of MCP.
-const REPORTS: [&str; 9] = [
+/// Prefixes of texts that report a failure: of any tools, of Node.js and `MLAgentBench`, of servers of MCP,
+/// and of LangGraph.
+const REPORTS: [&str; 10] = [
     "Error:",
     "ERROR:",
     "ENOENT:",
@@ -219,6 +220,7 @@ const REPORTS: [&str; 9] = [
     "MCP error -",
     "Input validation error:",
     "Error executing tool ",
+    "Error invoking tool '",
     "Error calling tool '",
 ];
 

@@ -113,8 +113,9 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
             // `success` is the default of the library, not the word of the tool.
             let stated =
                 message.outcome("status").filter(|_| message.name("status").as_deref() != Some("success"));
-            let outcome = stated.unwrap_or(Outcome::UNMARKED);
             let observed = content.and_then(words::result);
+            let failed = observed.as_ref().is_some_and(|text| reports_failure(text.text()));
+            let outcome = stated.unwrap_or(Outcome::by_text(failed));
             run.answer(message.ident("tool_call_id"), message.name("name").as_ref(), observed, outcome);
         }
         "remove" => {}
