@@ -306,10 +306,10 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Returns true if the status of a response over HTTP says that the call failed.
-    pub(super) fn has_http_failure(&self) -> bool {
-        let status = self.layers.first().and_then(|layer| layer.get("status_code")?.integer());
-        status.is_some_and(|status| (400..600).contains(&status))
+    /// Returns whether a call failed, if a status of HTTP or a flag next to the call says so.
+    pub(super) fn has_failed(&self) -> Option<bool> {
+        let status = self.layers.first().and_then(|layer| layer.integer("status_code")).unwrap_or_default();
+        if (400..600).contains(&status) { Some(true) } else { self.flag(&["tool_success"]).map(|ok| !ok) }
     }
 
     fn flag(&self, keys: &[&str]) -> Option<bool> {
@@ -378,7 +378,7 @@ impl<'a> Event<'a> {
                 "success" | "ok" => Some(false),
                 _ => None,
             })
-            .or_else(|| self.has_http_failure().then_some(true));
+            .or_else(|| self.has_failed());
         // Grok Build puts the exit code on the first line of the output of a command.
         let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
         let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
