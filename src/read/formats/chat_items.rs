@@ -4,6 +4,7 @@ use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::codex_text;
 use super::prelude::*;
+use crate::read::written_results::unwrapped;
 
 /// The kind of an item, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,9 +118,16 @@ pub(super) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>) -> Answer
         return outcome.answer(Content::Present(text));
     }
     let (by_text, observation) = codex_text::split(text);
+    // The blocks of MCP, written as JSON.
+    let (of_blocks, observation) = if observation.text().starts_with("[{") {
+        let unwrapped = unwrapped(observation, false);
+        (unwrapped.outcome, unwrapped.text)
+    } else {
+        (None, observation)
+    };
     // A text that says that the call is still running or was interrupted takes precedence.
     let unfinished = by_text.filter(|outcome| outcome.status == Status::Unknown);
-    let outcome = unfinished.or(stated).or(by_text).unwrap_or(Outcome::UNMARKED);
+    let outcome = unfinished.or(stated).or(by_text).or(of_blocks).unwrap_or(Outcome::UNMARKED);
     outcome.answer(Content::Present(observation))
 }
 
