@@ -1,5 +1,6 @@
 //! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, logs of API proxies
-//! (Gemini's API included), and the steps of the AI SDK's `DevTools`. Each request repeats the messages before it,
+//! (Gemini's API included), requests and responses on lines of their own, as CAI logs them, and the steps of the AI
+//! SDK's `DevTools`. Each request repeats the messages before it,
 //! so a run is read from the last request of a conversation and its response. Requests that continue a response that
 //! the API keeps have only what is new; they are joined.
 
@@ -12,7 +13,14 @@ use super::prelude::*;
 use super::{adk, llm_code, llm_messages, llm_stream};
 
 pub(super) const FORMAT: Definition = Definition {
-    signature: &[Shape::Each(All(&[EXCHANGE, Not(&adk::EVALUATED)])), Shape::Object(STORE)],
+    signature: &[
+        Shape::Each(All(&[EXCHANGE, Not(&adk::EVALUATED)])),
+        Shape::Object(STORE),
+        Shape::Together(
+            "lines of requests, each before the line of its response (`chat.completion`)",
+            |look| llm_messages::are_apart(look.objects()),
+        ),
+    ],
     reader: Reader::Document(read),
 };
 
@@ -44,6 +52,8 @@ pub(super) struct Exchange<'a> {
     model: Option<Cow<'a, str>>,
     /// The error that the log has for a request without a response.
     error: Option<Raw<'a>>,
+    /// True if the response is an object of its own.
+    is_apart: bool,
 }
 
 /// The body of a request or response, which may be logged as a string.
@@ -126,6 +136,7 @@ impl<'a> Exchange<'a> {
             run: None,
             model: None,
             error: None,
+            is_apart: false,
         })
     }
 
@@ -191,10 +202,15 @@ impl<'a> Exchange<'a> {
         Some(Self { id: run.clone(), run, model, ..Self::new(request, response)? })
     }
 
-    /// Returns the [`llm_messages::key`] of each message in the request.
+    /// Returns the [`llm_messages::key`] of each message in the request. CAI writes its notes into the system prompt, so
+    /// another prompt is not another conversation.
     pub(super) fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
-        messages.into_iter().map(llm_messages::key).collect()
+        let is_prompt = |message: Raw<'_>| {
+            self.is_apart && message.member("role").is_some_and(|role| role.bytes() == b"\"system\"")
+        };
+        let key = |message| if is_prompt(message) { "system".into() } else { llm_messages::key(message) };
+        messages.into_iter().map(key).collect()
     }
 
     pub(super) fn spoken(&self) -> Vec<Raw<'_>> {
@@ -244,12 +260,37 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         Document::Object(object) if STORE.fits(object) => object.objects("steps").collect(),
         document => document.each().collect(),
     };
-    let exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
-    runs.pass_over("items that are not requests with responses", (objects.len() - exchanges.len()) as u64);
+    let mut exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
+    let mut others = objects.len() - exchanges.len();
+    if exchanges.is_empty() {
+        (exchanges, others) = paired(&objects);
+    }
+    runs.pass_over("items that are not requests with responses", others as u64);
     let conversations = llm_conversations::group(&exchanges);
     for one in &conversations {
         give(one, runs);
     }
+}
+
+/// Returns the requests, each with the response after it, and the number of the other objects.
+fn paired<'a>(objects: &[Members<'a>]) -> (Vec<Exchange<'a>>, usize) {
+    let (mut exchanges, mut others): (Vec<Exchange<'a>>, _) = (Vec::new(), 0);
+    for object in objects {
+        let body = object.whole().map(Body::Object);
+        let open = exchanges
+            .last_mut()
+            .filter(|last| last.response.is_none() && llm_messages::RESPONSE.fits(object));
+        if let Some(last) = open {
+            last.response = body;
+        } else if let Some(request) =
+            body.filter(|_| llm_messages::REQUEST.fits(object)).and_then(|body| Exchange::new(body, None))
+        {
+            exchanges.push(Exchange { is_apart: true, ..request });
+        } else {
+            others += 1;
+        }
+    }
+    (exchanges, others)
 }
 
 /// Emits the requests of one conversation as a run.

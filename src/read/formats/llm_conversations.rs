@@ -196,7 +196,9 @@ fn repeating(
         let called = places.iter().rev().find(|place| places.len() > 1 && is_called(place));
         called.or(places.last()).copied()
     });
-    if let Some(place) = open.find(goes_on) {
+    // A prompt may change between the requests of a run. The calls still show that the last conversation goes on.
+    let last = || conversations.len().checked_sub(1).filter(is_called);
+    if let Some(place) = open.find(goes_on).or_else(last) {
         return (Some(place), 0);
     }
     // The longest conversation that the messages begin with.

@@ -2,6 +2,22 @@
 
 use super::prelude::*;
 
+/// A request that is not in one object with its response, as CAI logs it.
+pub(super) const REQUEST: Mark = All(&[
+    Is(Kind::String, &["model"]),
+    Holds("messages", &Has(&["role"])),
+    Not(&HasOne(&["choices", "response", "object"])),
+]);
+
+/// The response to the request before it.
+pub(super) const RESPONSE: Mark =
+    All(&[Says("object", &["chat.completion"]), Holds("choices", &Is(Kind::Object, &["message"]))]);
+
+/// Returns true if requests and responses are objects of their own.
+pub(super) fn are_apart(objects: &[Members<'_>]) -> bool {
+    [REQUEST, RESPONSE].iter().all(|mark| objects.iter().any(|object| mark.fits(object)))
+}
+
 /// Returns a key that identifies a message. Ignores cache marks, which clients change, and reasoning, which they
 /// may omit.
 pub(super) fn key(message: Raw<'_>) -> String {
