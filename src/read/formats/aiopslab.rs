@@ -82,14 +82,15 @@ fn call_in(text: &str) -> Option<Call<'static>> {
     let code = common::trim(code);
     let (name, rest) = code.split_once('(')?;
     let given = rest.strip_suffix(')').filter(|_| text_grammars::is_name(name))?;
-    let arguments = match otel::python(code).and_then(|object| named(name, &object)) {
-        Some(object) => common::arguments_of_text(Cow::Owned(object)),
-        // The quotes in a command are often not escaped.
-        None => {
+    let object = otel::python(code).and_then(|object| named(name, &object));
+    let arguments = object.map_or_else(
+        || {
+            // The quotes in a command are often not escaped.
             let text = given.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
             Content::Present(common::sole_text(parameter(name, "0"), text.unwrap_or(given)))
-        }
-    };
+        },
+        |object| common::arguments_of_text(Cow::Owned(object)),
+    );
     Some(Call::new(0, None, name.to_owned()).with(arguments))
 }
 
