@@ -202,8 +202,8 @@ impl<'a> Exchange<'a> {
         Some(Self { id: run.clone(), run, model, ..Self::new(request, response)? })
     }
 
-    /// Returns the [`llm_messages::key`] of each message in the request. CAI writes its notes into the system prompt, so
-    /// another prompt is not another conversation.
+    /// Returns the [`llm_messages::key`] of each message in the request. CAI writes notes into the system prompt during
+    /// a run: in its logs, another prompt has the same key.
     pub(super) fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
         let is_prompt = |message: Raw<'_>| {

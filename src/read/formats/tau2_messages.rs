@@ -35,7 +35,7 @@ pub(super) struct Messages<'a> {
     /// Calls, each with its caller if that is named.
     calls: Vec<(Call<'a>, Option<Actor>)>,
     answers: Vec<ToolAnswer<'a>>,
-    /// What a speaker has said so far in consecutive chunks of a voice conversation, with the turn of the first.
+    /// The consecutive chunks of one speaker in a voice conversation, joined, and the turn of the first.
     speech: Option<(Actor, u64, String)>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Messages<'a> {
             b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
                 own.error = value.or_null(Json::boolean)?;
             }
-            // Only messages of a voice conversation have it, which holds a few letters in each.
+            // In a voice conversation, a message with speech has only a few letters.
             b"contains_speech" => is_speech = value.raw()?.boolean() == Some(true),
             b"tool_messages" => {
                 self.answers.clear();
