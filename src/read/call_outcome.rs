@@ -264,7 +264,12 @@ pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
         && object.keys().count() <= 4
         && !object.keys().any(is_data)
         && (object.name("status").as_deref() == Some("error")
-            || object.integer("status").is_some_and(|code| (400..600).contains(&code)))
+            || object.integer("status").is_some_and(is_http_failure))
+}
+
+/// Returns true if a status of HTTP says that a request failed.
+pub(super) fn is_http_failure(status: i64) -> bool {
+    (400..600).contains(&status)
 }
 
 fn says_failed(result: &Members<'_>) -> bool {

@@ -13,9 +13,12 @@ const SESSION: Mark = All(&[
     Has(&["results"]),
 ]);
 
+/// The tool that runs a command.
+const SHELL: &str = "exec_shell";
+
 /// The parameters of the benchmark's tools, which calls may leave unnamed.
 const PARAMETERS: [(&str, &[&str]); 8] = [
-    ("exec_shell", &["command", "timeout"]),
+    (SHELL, &["command", "timeout"]),
     ("get_logs", &["namespace", "service"]),
     ("get_metrics", &["namespace", "duration"]),
     ("get_traces", &["namespace", "duration"]),
@@ -25,8 +28,8 @@ const PARAMETERS: [(&str, &[&str]); 8] = [
     ("submit", &["solution"]),
 ];
 
-/// Prefixes of answers that report a failure: of the harness, of its tools and of `kubectl`.
-const FAILURES: [&str; 4] = ["[ERROR]", "Error parsing response", "error: ", "Error from server"];
+/// Prefixes of answers of `kubectl` that report a failure.
+const FAILURES: [&str; 2] = ["error: ", "Error from server"];
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for session in fitting(&SESSION, document.each(), "objects of other types", runs) {
@@ -50,7 +53,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-fn message<'a>(turn: &Members<'a>, asked: &mut Option<CallNumber>, run: &mut Recording<'a>) {
+/// Adds a turn. `asked` is the open call, and true if it is a command.
+fn message<'a>(turn: &Members<'a>, asked: &mut Option<(CallNumber, bool)>, run: &mut Recording<'a>) {
     run.turn(None);
     let (role, content) = (turn.name("role").unwrap_or_default(), turn.string("content"));
     let actor = words::actor_of(&role);
@@ -60,38 +64,58 @@ fn message<'a>(turn: &Members<'a>, asked: &mut Option<CallNumber>, run: &mut Rec
     if actor == Actor::Agent {
         let call = content.as_ref().and_then(|text| call_in(&text.text().to_str()));
         run.say(actor, content);
-        *asked = call.map(|call| run.add(call));
+        *asked = call.map(|call| {
+            let is_command = call.name == SHELL;
+            (run.add(call), is_command)
+        });
     } else if actor == Actor::Environment
-        && let Some(call) = asked.take()
+        && let Some((call, is_command)) = asked.take()
     {
-        let is_failure = |text: &TextCow<'_>| {
-            reports_failure(text.text()) || FAILURES.iter().any(|start| text.text().starts_with(start))
-        };
-        let failed = content.as_ref().is_some_and(is_failure);
+        let failed = content.as_ref().is_some_and(|text| is_failure(text.text(), is_command));
         run.answer_call(call, content, Outcome::by_text(failed));
     } else {
         run.say(actor, content);
     }
 }
 
-/// Returns the call between the first two fences of a text, as the harness finds it.
+/// Returns true if an answer reports a failure: of the harness, of its tools, or of a command. Logs may begin with
+/// `[ERROR]`, too.
+fn is_failure(text: Text<'_>, is_command: bool) -> bool {
+    reports_failure(text)
+        || text.starts_with("Error parsing response")
+        || text.starts_with("[ERROR]") && text.head(80).contains("execution failed")
+        || is_command && FAILURES.iter().any(|start| text.starts_with(start))
+}
+
+/// Returns the call between the first two fences of a text, as the harness finds it. If its arguments are no literals,
+/// they are the text of the call.
 fn call_in(text: &str) -> Option<Call<'static>> {
     let (_, rest) = text.split_once("```")?;
     let (_, rest) = rest.split_once('\n')?;
     let (code, _) = rest.split_once("```")?;
-    let code = common::trim(code);
+    let mut code = common::trim(code);
+    while code.starts_with('#') {
+        code = common::trim(code.split_once('\n')?.1);
+    }
     let (name, rest) = code.split_once('(')?;
     let given = rest.strip_suffix(')').filter(|_| text_grammars::is_name(name))?;
     let object = otel::python(code).and_then(|object| named(name, &object));
     let arguments = object.map_or_else(
         || {
-            // The quotes in a command are often not escaped.
-            let text = given.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-            Content::Present(common::sole_text(parameter(name, "0"), text.unwrap_or(given)))
+            let (key, text) =
+                command(given).filter(|_| name == SHELL).map_or(("text", code), |text| ("command", text));
+            Content::Present(common::sole_text(key, text))
         },
         |object| common::arguments_of_text(Cow::Owned(object)),
     );
     Some(Call::new(0, None, name.to_owned()).with(arguments))
+}
+
+/// Returns the text in quotes if it is the only argument. The quotes in a command are often not escaped.
+fn command(given: &str) -> Option<&str> {
+    let text = given.strip_prefix('"')?.strip_suffix('"')?;
+    let is_more = text.starts_with("\"\"") || ["\")", "\","].iter().any(|end| text.contains(end));
+    (!is_more).then_some(text)
 }
 
 /// Returns the name of a parameter that a call gives by its position.
@@ -104,6 +128,8 @@ fn parameter<'t>(tool: &str, position: &'t str) -> &'t str {
 /// Returns an object of arguments in which those without a name have that of their parameter.
 fn named(tool: &str, object: &str) -> Option<String> {
     let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(object).ok()?;
+    let count = object.len();
     let named = object.into_iter().map(|(key, value)| (parameter(tool, &key).to_owned(), value));
-    Some(serde_json::Value::Object(named.collect()).to_string())
+    let named: serde_json::Map<_, _> = named.collect();
+    (named.len() == count).then(|| serde_json::Value::Object(named).to_string())
 }

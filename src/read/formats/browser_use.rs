@@ -35,10 +35,12 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
     for action in listed(&output, "action") {
         // The key of an action is its name. Older versions also list the other names, with null values.
         let named =
-            action.iter().find(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
-        if let Some((name, arguments)) = named {
-            calls.push(run.call(None, Some(Cow::Owned(name.to_owned())), Some(arguments)));
-        }
+            action.iter().filter(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
+        let add =
+            |(name, arguments): (&str, _)| run.call(None, Some(name.to_owned().into()), Some(arguments));
+        // The result of an action with several names is that of the first.
+        let added: Vec<_> = named.map(add).collect();
+        calls.extend(added.first());
     }
     let mut calls = calls.into_iter();
     for result in listed(entry, "result") {

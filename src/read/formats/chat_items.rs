@@ -107,8 +107,8 @@ impl<'a> Conversation<'a> {
 }
 
 /// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally
-/// `success`. `stated` is the outcome recorded elsewhere.
-pub(super) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>) -> Answer<'_> {
+/// `success`. `stated` is the outcome recorded elsewhere. The text of a tool of MCP may be its blocks, written as JSON.
+pub(super) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, is_of_mcp: bool) -> Answer<'_> {
     let success = output.and_then(|output| output.member("success")?.boolean());
     let stated = success.map(|success| Outcome::flag(!success)).or(stated);
     let Some(text) = output.and_then(content) else {
@@ -118,8 +118,7 @@ pub(super) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>) -> Answer
         return outcome.answer(Content::Present(text));
     }
     let (by_text, observation) = codex_text::split(text);
-    // The blocks of MCP, written as JSON.
-    let (of_blocks, observation) = if observation.text().starts_with("[{") {
+    let (of_blocks, observation) = if is_of_mcp && observation.text().starts_with("[{") {
         let unwrapped = unwrapped(observation, false);
         (unwrapped.outcome, unwrapped.text)
     } else {

@@ -1,8 +1,8 @@
 //! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, logs of API proxies
 //! (Gemini's API included), requests and responses on lines of their own, as CAI logs them, and the steps of the AI
-//! SDK's `DevTools`. Each request repeats the messages before it,
-//! so a run is read from the last request of a conversation and its response. Requests that continue a response that
-//! the API keeps have only what is new; they are joined.
+//! SDK's `DevTools`. Each request repeats the messages before it, so a run is read from the last request of a
+//! conversation and its response. Requests that continue a response that the API keeps have only what is new; they
+//! are joined.
 
 use super::chat::Form;
 use super::chat_element::Element;
@@ -17,7 +17,8 @@ pub(super) const FORMAT: Definition = Definition {
         Shape::Each(All(&[EXCHANGE, Not(&adk::EVALUATED)])),
         Shape::Object(STORE),
         Shape::Together(
-            "lines of requests, each before the line of its response (`chat.completion`)",
+            "objects with `model` and `messages`, the last not by the assistant, at least one directly before its \
+             response (a `chat.completion` with `choices`), and half as many responses as requests or more",
             |look| llm_messages::are_apart(look.objects()),
         ),
     ],
@@ -53,7 +54,7 @@ pub(super) struct Exchange<'a> {
     /// The error that the log has for a request without a response.
     error: Option<Raw<'a>>,
     /// True if the response is an object of its own.
-    is_apart: bool,
+    pub(super) is_apart: bool,
 }
 
 /// The body of a request or response, which may be logged as a string.
@@ -202,15 +203,10 @@ impl<'a> Exchange<'a> {
         Some(Self { id: run.clone(), run, model, ..Self::new(request, response)? })
     }
 
-    /// Returns the [`llm_messages::key`] of each message in the request. CAI writes notes into the system prompt during
-    /// a run: in its logs, another prompt has the same key.
+    /// Returns the [`llm_messages::key`] of each message in the request.
     pub(super) fn keys(&self) -> Vec<String> {
         let messages = self.request.messages().map(|(messages, _)| messages).unwrap_or_default();
-        let is_prompt = |message: Raw<'_>| {
-            self.is_apart && message.member("role").is_some_and(|role| role.bytes() == b"\"system\"")
-        };
-        let key = |message| if is_prompt(message) { "system".into() } else { llm_messages::key(message) };
-        messages.into_iter().map(key).collect()
+        messages.into_iter().map(llm_messages::key).collect()
     }
 
     pub(super) fn spoken(&self) -> Vec<Raw<'_>> {
@@ -272,23 +268,28 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-/// Returns the requests, each with the response after it, and the number of the other objects.
+/// Returns the requests, each with the response after it, and the number of the other objects. Responses after two or
+/// more requests belong to none of them, unless the requests are the same.
 fn paired<'a>(objects: &[Members<'a>]) -> (Vec<Exchange<'a>>, usize) {
     let (mut exchanges, mut others): (Vec<Exchange<'a>>, _) = (Vec::new(), 0);
+    let (mut is_waiting, mut is_only) = (false, false);
     for object in objects {
-        let body = object.whole().map(Body::Object);
-        let open = exchanges
-            .last_mut()
-            .filter(|last| last.response.is_none() && llm_messages::RESPONSE.fits(object));
-        if let Some(last) = open {
-            last.response = body;
-        } else if let Some(request) =
-            body.filter(|_| llm_messages::REQUEST.fits(object)).and_then(|body| Exchange::new(body, None))
-        {
+        let body = object.whole();
+        let request = body.filter(|_| llm_messages::REQUEST.fits(object)).map(Body::Object);
+        if let Some(request) = request.and_then(|body| Exchange::new(body, None)) {
+            let bytes = request.request.json().bytes();
+            let is_same = exchanges.last().is_some_and(|last| last.request.json().bytes() == bytes);
+            is_only = !is_waiting || is_only && is_same;
+            is_waiting = true;
             exchanges.push(Exchange { is_apart: true, ..request });
-        } else {
-            others += 1;
+            continue;
         }
+        let is_response = llm_messages::RESPONSE.fits(object);
+        match exchanges.last_mut().filter(|last| is_response && is_only && last.response.is_none()) {
+            Some(last) => last.response = body.map(Body::Object),
+            None => others += 1,
+        }
+        is_waiting &= !is_response;
     }
     (exchanges, others)
 }
@@ -303,6 +304,7 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) {
     let failure = last.failure().filter(|_| response.is_empty());
     let is_lost = response.is_empty() && last.response.is_some() && failure.is_none();
     runs.pass_over("last responses without a message", u64::from(is_lost));
+    runs.pass_over("responses that no later request repeats", one.lost);
     let metadata = Metadata {
         id: last.id.as_deref().map(str::to_owned),
         model: last.model().map(|model| model.as_ref().into()),

@@ -13,9 +13,19 @@ pub(super) const REQUEST: Mark = All(&[
 pub(super) const RESPONSE: Mark =
     All(&[Says("object", &["chat.completion"]), Holds("choices", &Is(Kind::Object, &["message"]))]);
 
-/// Returns true if requests and responses are objects of their own.
+/// Returns true if requests and responses are objects of their own: a request that does not end with a message of the
+/// assistant is directly before a response, and there are at least half as many responses as requests.
 pub(super) fn are_apart(objects: &[Members<'_>]) -> bool {
-    [REQUEST, RESPONSE].iter().all(|mark| objects.iter().any(|object| mark.fits(object)))
+    let waits = |request: &Members<'_>| {
+        REQUEST.fits(request)
+            && request.list("messages").last().is_some_and(|last| {
+                last.member("role").and_then(common::name).is_some_and(|role| role != "assistant")
+            })
+    };
+    let mut pairs = objects.iter().zip(objects.iter().skip(1));
+    let is_answered = pairs.any(|(request, response)| waits(request) && RESPONSE.fits(response));
+    let count = |mark: &Mark| objects.iter().filter(|object| mark.fits(object)).count();
+    is_answered && 2 * count(&RESPONSE) >= count(&REQUEST)
 }
 
 /// Returns a key that identifies a message. Ignores cache marks, which clients change, and reasoning, which they

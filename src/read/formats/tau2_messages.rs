@@ -35,8 +35,6 @@ pub(super) struct Messages<'a> {
     /// Calls, each with its caller if that is named.
     calls: Vec<(Call<'a>, Option<Actor>)>,
     answers: Vec<ToolAnswer<'a>>,
-    /// The consecutive chunks of one speaker in a voice conversation, joined, and the turn of the first.
-    speech: Option<(Actor, u64, String)>,
 }
 
 #[derive(Default)]
@@ -68,23 +66,7 @@ impl<'a> Messages<'a> {
             }
             Ok(())
         })?;
-        self.end_speech(steps);
         Ok(turn)
-    }
-
-    /// Adds a chunk of speech to those before it, if the same actor spoke them.
-    fn chunk(&mut self, actor: Actor, turn: u64, text: &str, steps: &mut Assembler<'a>) {
-        if self.speech.as_ref().is_some_and(|(speaker, ..)| *speaker != actor) {
-            self.end_speech(steps);
-        }
-        self.speech.get_or_insert_with(|| (actor, turn, String::new())).2.push_str(text);
-    }
-
-    /// Adds the message that the chunks of a speaker form.
-    fn end_speech(&mut self, steps: &mut Assembler<'a>) {
-        if let Some((actor, turn, text)) = self.speech.take() {
-            steps.message(actor, turn, text);
-        }
     }
 
     fn message(&mut self, json: &mut Json<'a>, turn: u64, steps: &mut Assembler<'a>) -> Read<()> {
@@ -93,7 +75,6 @@ impl<'a> Messages<'a> {
         let mut actor = None;
         let (mut grouped, mut answers) = (false, None);
         let mut own = ToolAnswer::default();
-        let mut is_speech = false;
         json.object(fields!(key, value => {
             b"role" => actor = Some(role(value)?),
             b"content" => own.content = value.or_null(Json::text)?,
@@ -114,8 +95,6 @@ impl<'a> Messages<'a> {
             b"error" if actor.is_none_or(|actor| actor == Actor::Environment) => {
                 own.error = value.or_null(Json::boolean)?;
             }
-            // In a voice conversation, a message with speech has only a few letters.
-            b"contains_speech" => is_speech = value.raw()?.boolean() == Some(true),
             b"tool_messages" => {
                 self.answers.clear();
                 grouped = value
@@ -123,17 +102,6 @@ impl<'a> Messages<'a> {
             }
         }))?;
         let actor = actor.ok_or_else(|| json.missing("role"))?;
-        let content = own.content.filter(|content| !content.is_empty());
-        if let Some(content) =
-            content.filter(|_| is_speech && actor != Actor::Environment && self.calls.is_empty())
-        {
-            self.chunk(actor, turn, &content.decode(), steps);
-            return Ok(());
-        }
-        // Silence is recorded as messages without a text.
-        if content.is_some() || grouped || actor == Actor::Environment || !self.calls.is_empty() {
-            self.end_speech(steps);
-        }
         if actor == Actor::Environment {
             if !grouped {
                 own.id = answers.or(own.id);
@@ -142,7 +110,7 @@ impl<'a> Messages<'a> {
             self.answers.drain(..).for_each(|answer| answer.give(turn, steps));
             return Ok(());
         }
-        if let Some(content) = content {
+        if let Some(content) = own.content.filter(|content| !content.is_empty()) {
             steps.message(actor, turn, Text::from(content));
         }
         for (call, requestor) in self.calls.drain(..) {
