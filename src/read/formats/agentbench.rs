@@ -22,7 +22,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             run.turn(None);
             let content = message.result("content");
             match message.name("role").as_deref() {
-                Some("tool_call") => call(content, &mut run),
+                Some("tool_call") => call(content.as_ref(), &mut run),
                 Some("tool_result") => answer(content, &mut run),
                 Some(role) => run.say(words::actor_of(role), content),
                 None => run.pass_over("elements that are not messages", 1),
@@ -35,8 +35,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 }
 
 /// Adds the call in a text such as `{"tool": "search", "arguments": {…}}`.
-fn call<'a>(content: Option<TextCow<'a>>, run: &mut Recording<'a>) {
-    let text = content.as_ref().map(|text| text.text().to_str().into_owned()).unwrap_or_default();
+fn call(content: Option<&TextCow<'_>>, run: &mut Recording<'_>) {
+    let text = content.map(|text| text.text().to_str().into_owned()).unwrap_or_default();
     let call = json(&text).map(Members::from).unwrap_or_default();
     let Some(name) = call.name("tool").or_else(|| call.name("name")) else {
         return run.pass_over("calls without a tool", 1);

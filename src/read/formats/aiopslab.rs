@@ -87,8 +87,8 @@ fn is_failure(text: Text<'_>, is_command: bool) -> bool {
         || is_command && FAILURES.iter().any(|start| text.starts_with(start))
 }
 
-/// Returns the call between the first two fences of a text, as the harness finds it. If its arguments are no literals,
-/// they are the text of the call.
+/// Returns the call between the first two fences of a text, as the harness finds it. If its arguments are not
+/// literals, they are the text of the call.
 fn call_in(text: &str) -> Option<Call<'static>> {
     let (_, rest) = text.split_once("```")?;
     let (_, rest) = rest.split_once('\n')?;

@@ -119,12 +119,11 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
                 Some(outcome) => outcome.answer(observed.into()),
                 None => Element::of(message.clone()).answer(observed, false),
             };
-            match message.ident("tool_call_id") {
-                Some(id) => run.answer_with(Some(id), answer),
-                None => {
-                    let call = run.oldest(message.name("name").as_ref());
-                    run.answer_to(call, answer);
-                }
+            if let Some(id) = message.ident("tool_call_id") {
+                run.answer_with(Some(id), answer);
+            } else {
+                let call = run.oldest(message.name("name").as_ref());
+                run.answer_to(call, answer);
             }
         }
         "remove" => {}

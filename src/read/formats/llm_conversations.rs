@@ -100,21 +100,18 @@ pub(super) fn group<'e, 'a>(exchanges: &'e [Exchange<'a>]) -> Vec<Exchanges<'e, 
         }
         let place = open.unwrap_or(conversations.len());
         let is_kept = !continued.is_empty();
-        match conversations.get_mut(place) {
-            Some(one) => {
-                one.lost += u64::from(exchange.is_apart && !one.is_response_in(&keys));
-                by_messages.remove(&one.hashes, place);
-                (one.keys, one.hashes) = (keys, hashes);
-                one.is_kept |= is_kept;
-                match one.parts.last_mut().filter(|_| !is_next) {
-                    Some(part) => part.push(exchange),
-                    None => one.parts.push(vec![exchange]),
-                }
+        if let Some(one) = conversations.get_mut(place) {
+            one.lost += u64::from(exchange.is_apart && !one.is_response_in(&keys));
+            by_messages.remove(&one.hashes, place);
+            (one.keys, one.hashes) = (keys, hashes);
+            one.is_kept |= is_kept;
+            match one.parts.last_mut().filter(|_| !is_next) {
+                Some(part) => part.push(exchange),
+                None => one.parts.push(vec![exchange]),
             }
-            None => {
-                let parts = vec![vec![exchange]];
-                conversations.push(Exchanges { keys, hashes, parts, known, is_kept, lost: 0 });
-            }
+        } else {
+            let parts = vec![vec![exchange]];
+            conversations.push(Exchanges { keys, hashes, parts, known, is_kept, lost: 0 });
         }
         if let Some(one) = conversations.get(place).filter(|one| !one.is_kept) {
             by_messages.add(&one.hashes, place);
