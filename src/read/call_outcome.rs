@@ -209,8 +209,9 @@ pub(super) fn in_last_line(text: &str) -> Option<Outcome> {
     failed.map(Outcome::exit_code)
 }
 
-/// Prefixes of texts that report a failure: of any tools, of Node.js and `MLAgentBench`, and of servers of MCP.
-const REPORTS: [&str; 9] = [
+/// Prefixes of texts that report a failure: of any tools, of Node.js and `MLAgentBench`, of servers of MCP,
+/// and of LangGraph.
+const REPORTS: [&str; 10] = [
     "Error:",
     "ERROR:",
     "ENOENT:",
@@ -219,6 +220,7 @@ const REPORTS: [&str; 9] = [
     "MCP error -",
     "Input validation error:",
     "Error executing tool ",
+    "Error invoking tool '",
     "Error calling tool '",
 ];
 
@@ -262,7 +264,12 @@ pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
         && object.keys().count() <= 4
         && !object.keys().any(is_data)
         && (object.name("status").as_deref() == Some("error")
-            || object.integer("status").is_some_and(|code| (400..600).contains(&code)))
+            || object.integer("status").is_some_and(is_http_failure))
+}
+
+/// Returns true if a status of HTTP says that a request failed.
+pub(super) fn is_http_failure(status: i64) -> bool {
+    (400..600).contains(&status)
 }
 
 fn says_failed(result: &Members<'_>) -> bool {

@@ -205,6 +205,9 @@ fn no_text(bytes: &[u8]) -> Option<Cow<'static, str>> {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); decompress it, or name it `.zst`",
         [b'P', b'K', 3 | 5, ..] => "the input is a zip archive",
         [b'B', b'Z', b'h', ..] => "the input is compressed (bzip2)",
+        _ if bytes.starts_with(b"version https://git-lfs.") => {
+            "the input is a Git LFS pointer, not the file itself; run `git lfs pull`"
+        }
         [0xfd, b'7', b'z', b'X', ..] => "the input is compressed (xz)",
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, _, ..] | [_, 0, ..] => {
             "the input is not UTF-8; it may be UTF-16"

@@ -1,9 +1,14 @@
-//! AutoGen since 0.4: messages and events of a chat, alone, in a task result or in a saved state.
+//! AutoGen since 0.4: messages and events of a chat, alone, in a task result or in a saved state. A log
+//! may have each under `model_dump`.
 
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition = Definition {
-    signature: &[Shape::Under(&LISTS, MESSAGE), Shape::Object(STATE)],
+    signature: &[
+        Shape::Under(&LISTS, MESSAGE),
+        Shape::Under(&["events"], In("model_dump", &MESSAGE)),
+        Shape::Object(STATE),
+    ],
     reader: Reader::Document(read),
 };
 
@@ -34,13 +39,13 @@ const MESSAGE: Mark = All(&[
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let lists = match document {
         Document::Object(state) if STATE.fits(state) => threads(state, runs),
-        document => vec![elements(document, &LISTS)],
+        document => vec![elements(document, &[LISTS[0], LISTS[1], "events"])],
     };
     for list in lists {
         let mut run = Recording::of_agent("autogen");
         run.metadata.termination = document.members().name("stop_reason").map(Into::into);
         for item in list {
-            let item = Members::from(item);
+            let item = Members::from(item).within("model_dump");
             run.pass_over("elements of other types", u64::from(!item.has("content")));
             message(&item, &mut run);
         }

@@ -6,7 +6,11 @@ use super::prelude::*;
 pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Under(&["history"], ENTRY)], reader: Reader::Document(read) };
 
-const ENTRY: Mark = All(&[Has(&["model_output"]), Is(Kind::List, &["result"]), Is(Kind::Object, &["state"])]);
+const ENTRY: Mark = All(&[
+    Has(&["model_output"]),
+    Any(&[Is(Kind::List, &["result"]), Is(Kind::Object, &["result"])]),
+    Is(Kind::Object, &["state"]),
+]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     let mut run = Recording::of_agent("browser-use");
@@ -28,16 +32,18 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
     let thoughts = output.object("current_state");
     run.say(Actor::Agent, text(thoughts.get("next_goal").or_else(|| output.get("next_goal"))));
     let mut calls: Vec<CallNumber> = Vec::new();
-    for action in output.objects("action") {
+    for action in listed(&output, "action") {
         // The key of an action is its name. Older versions also list the other names, with null values.
         let named =
-            action.iter().find(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
-        if let Some((name, arguments)) = named {
-            calls.push(run.call(None, Some(Cow::Owned(name.to_owned())), Some(arguments)));
-        }
+            action.iter().filter(|(key, value)| value.kind() != Kind::Null && *key != "interacted_element");
+        let add =
+            |(name, arguments): (&str, _)| run.call(None, Some(name.to_owned().into()), Some(arguments));
+        // The result of an action with several names is that of the first.
+        let added: Vec<_> = named.map(add).collect();
+        calls.extend(added.first());
     }
     let mut calls = calls.into_iter();
-    for result in entry.objects("result") {
+    for result in listed(entry, "result") {
         let error = result.get("error").filter(|error| error.kind() == Kind::String);
         let content = result.present("extracted_content");
         let outcome = Outcome::flag(error.is_some());
@@ -54,4 +60,11 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
     calls.for_each(|call| {
         run.answer_call(call, None, Outcome::unknown(UnknownReason::Cancelled, Provenance::None));
     });
+}
+
+/// Returns the objects in the list under a key. Early versions have one object instead of the list.
+fn listed<'a>(members: &Members<'a>, key: &str) -> Vec<Members<'a>> {
+    let value = members.get(key);
+    let list = value.and_then(Raw::items).or_else(|| value.map(|value| vec![value]));
+    list.unwrap_or_default().into_iter().map(Members::from).collect()
 }

@@ -4,6 +4,7 @@ use super::chat_element::Element;
 use super::chat_messages::Conversation;
 use super::codex_text;
 use super::prelude::*;
+use crate::read::written_results::unwrapped;
 
 /// The kind of an item, by its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +107,8 @@ impl<'a> Conversation<'a> {
 }
 
 /// Returns the answer in an output: a text, a list of parts, or an object with the content and optionally
-/// `success`. `stated` is the outcome recorded elsewhere.
-pub(super) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>) -> Answer<'_> {
+/// `success`. `stated` is the outcome recorded elsewhere. The text of a tool of MCP may be its blocks, written as JSON.
+pub(super) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, is_of_mcp: bool) -> Answer<'_> {
     let success = output.and_then(|output| output.member("success")?.boolean());
     let stated = success.map(|success| Outcome::flag(!success)).or(stated);
     let Some(text) = output.and_then(content) else {
@@ -117,9 +118,15 @@ pub(super) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>) -> Answer
         return outcome.answer(Content::Present(text));
     }
     let (by_text, observation) = codex_text::split(text);
+    let (of_blocks, observation) = if is_of_mcp && observation.text().starts_with("[{") {
+        let unwrapped = unwrapped(observation, false);
+        (unwrapped.outcome, unwrapped.text)
+    } else {
+        (None, observation)
+    };
     // A text that says that the call is still running or was interrupted takes precedence.
     let unfinished = by_text.filter(|outcome| outcome.status == Status::Unknown);
-    let outcome = unfinished.or(stated).or(by_text).unwrap_or(Outcome::UNMARKED);
+    let outcome = unfinished.or(stated).or(by_text).or(of_blocks).unwrap_or(Outcome::UNMARKED);
     outcome.answer(Content::Present(observation))
 }
 

@@ -62,6 +62,8 @@ struct Session<'a> {
     scripts: Scripts<'a>,
     /// The positions of the calls, by id.
     calls: TextMap<Cow<'a, str>, usize>,
+    /// The ids of the calls to tools of MCP.
+    of_mcp: TextSet<Cow<'a, str>>,
 }
 
 impl<'a> session::Session<'a> for Session<'a> {
@@ -90,7 +92,8 @@ impl<'a> Session<'a> {
                 Step::Whole(entry) => self.run.steps.put(entry),
                 Step::Output { turn, id, output } => {
                     let key = id.as_deref().unwrap_or_default();
-                    let answer = chat_items::answer(output, self.stated.outcome(key));
+                    let is_of_mcp = self.of_mcp.contains(key);
+                    let answer = chat_items::answer(output, self.stated.outcome(key), is_of_mcp);
                     let answer = self.stated.completed(key, answer);
                     self.run.steps.answer(turn, id, answer);
                 }
@@ -198,6 +201,7 @@ impl<'a> Session<'a> {
                 let (call, answer) =
                     kind.call(id(), name_of(item), status.as_deref(), |key| item.present(key));
                 self.answered.extend(id().filter(|_| answer.is_some()));
+                self.of_mcp.extend(id().filter(|_| call.name.starts_with("mcp__")));
                 let call = Call { turn, time: time(), ..call };
                 self.scripts.begin(kind, &call, item);
                 self.steps.push_back(Step::Whole(Entry::Call(call, answer, None)));

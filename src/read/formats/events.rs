@@ -219,8 +219,8 @@ impl<'a> Run<'a> {
         if output.is_some() {
             let (observed, outcome) = event.answer();
             self.recording.answer_call(number, observed, outcome);
-        } else if id.is_none() && event.has_http_failure() {
-            self.recording.answer_in_part(number, Outcome::flag(true));
+        } else if let Some(failed) = event.has_failed().filter(|_| id.is_none()) {
+            self.recording.answer_in_part(number, Outcome::flag(failed));
         } else if let Some(form) = event.repeated_form().filter(|_| id.is_none()) {
             self.started.entry(form).or_default().insert(0, number);
         }

@@ -8,7 +8,7 @@ use super::events_what::{
 };
 pub(super) use super::events_what::{What, holds_answers};
 use super::prelude::*;
-use crate::read::call_outcome::{have_failed, is_printed_error};
+use crate::read::call_outcome::{have_failed, is_http_failure, is_printed_error};
 
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
 pub(super) struct Event<'a> {
@@ -306,10 +306,12 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// Returns true if the status of a response over HTTP says that the call failed.
-    pub(super) fn has_http_failure(&self) -> bool {
-        let status = self.layers.first().and_then(|layer| layer.get("status_code")?.integer());
-        status.is_some_and(|status| (400..600).contains(&status))
+    /// Returns whether a call failed, if a status of HTTP or a flag says so. The start of a call has no such flag.
+    pub(super) fn has_failed(&self) -> Option<bool> {
+        let status = self.layers.first().and_then(|layer| layer.integer("status_code"));
+        let is_start = self.what == Some(What::Call) && self.own_answer().is_none();
+        let flag = || self.flag(&["tool_success"]).filter(|_| !is_start).map(|ok| !ok);
+        status.filter(|status| is_http_failure(*status)).map(|_| true).or_else(flag)
     }
 
     fn flag(&self, keys: &[&str]) -> Option<bool> {
@@ -341,8 +343,7 @@ impl<'a> Event<'a> {
             let (key, failed) = typed_output(&of_output.name("type")?)?;
             Some((of_output.get(key).filter(|_| of_output.iter().count() == 2)?, failed))
         });
-        let text = output.filter(is_text).and_then(words::text);
-        let text = text.or_else(|| words::result(typed?.0));
+        let text = output.filter(is_text).and_then(words::text).or_else(|| words::result(typed?.0));
         let text = text.or_else(|| words::result(output?.member("llmContent")?));
         // A message of LangChain or LangGraph.
         let message = output.filter(|output| output.member("tool_call_id").is_some()).map(Members::from);
@@ -378,7 +379,7 @@ impl<'a> Event<'a> {
                 "success" | "ok" => Some(false),
                 _ => None,
             })
-            .or_else(|| self.has_http_failure().then_some(true));
+            .or_else(|| self.has_failed());
         // Grok Build puts the exit code on the first line of the output of a command.
         let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
         let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
@@ -389,11 +390,10 @@ impl<'a> Event<'a> {
             (Some(true), _) => Outcome::flag(true),
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
-            (None, None) => match observed.as_ref().map(TextCow::text) {
-                Some(text) => at_start(text)
-                    .unwrap_or_else(|| Outcome::by_text(reports_failure(text) || is_printed_error(text))),
-                None => Outcome::UNMARKED,
-            },
+            (None, None) => observed.as_ref().map(TextCow::text).map_or(Outcome::UNMARKED, |text| {
+                at_start(text)
+                    .unwrap_or_else(|| Outcome::by_text(reports_failure(text) || is_printed_error(text)))
+            }),
         };
         (observed, outcome)
     }

@@ -1,6 +1,7 @@
 //! LangChain and LangGraph: messages as written by `model_dump`, `messages_to_dict` and `dumps`, alone or in
 //! the state of a graph.
 
+use super::chat_element::Element;
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition = Definition {
@@ -111,11 +112,19 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
         }
         "tool" | "function" => {
             // `success` is the default of the library, not the word of the tool.
-            let stated =
-                message.outcome("status").filter(|_| message.name("status").as_deref() != Some("success"));
-            let outcome = stated.unwrap_or(Outcome::UNMARKED);
+            let is_default = message.name("status").as_deref() == Some("success");
+            let stated = if is_default { Some(Outcome::UNMARKED) } else { message.outcome("status") };
             let observed = content.and_then(words::result);
-            run.answer(message.ident("tool_call_id"), message.name("name").as_ref(), observed, outcome);
+            let answer = match stated {
+                Some(outcome) => outcome.answer(observed.into()),
+                None => Element::of(message.clone()).answer(observed, false),
+            };
+            if let Some(id) = message.ident("tool_call_id") {
+                run.answer_with(Some(id), answer);
+            } else {
+                let call = run.oldest(message.name("name").as_ref());
+                run.answer_to(call, answer);
+            }
         }
         "remove" => {}
         _ => run.pass_over("elements of other types", 1),

@@ -1,7 +1,8 @@
 //! Logs of model requests and responses: AppWorld's `lm_calls.jsonl`, tau2's `llm_debug`, logs of API proxies
-//! (Gemini's API included), and the steps of the AI SDK's `DevTools`. Each request repeats the messages before it,
-//! so a run is read from the last request of a conversation and its response. Requests that continue a response that
-//! the API keeps have only what is new; they are joined.
+//! (Gemini's API included), requests and responses on lines of their own, as CAI logs them, and the steps of the AI
+//! SDK's `DevTools`. Each request repeats the messages before it, so a run is read from the last request of a
+//! conversation and its response. Requests that continue a response that the API keeps have only what is new; they
+//! are joined.
 
 use super::chat::Form;
 use super::chat_element::Element;
@@ -12,7 +13,15 @@ use super::prelude::*;
 use super::{adk, llm_code, llm_messages, llm_stream};
 
 pub(super) const FORMAT: Definition = Definition {
-    signature: &[Shape::Each(All(&[EXCHANGE, Not(&adk::EVALUATED)])), Shape::Object(STORE)],
+    signature: &[
+        Shape::Each(All(&[EXCHANGE, Not(&adk::EVALUATED)])),
+        Shape::Object(STORE),
+        Shape::Together(
+            "objects with `model` and `messages`, the last not by the assistant, at least one directly before its \
+             response (a `chat.completion` with `choices`), and half as many responses as requests or more",
+            |look| llm_messages::are_apart(look.objects()),
+        ),
+    ],
     reader: Reader::Document(read),
 };
 
@@ -44,6 +53,8 @@ pub(super) struct Exchange<'a> {
     model: Option<Cow<'a, str>>,
     /// The error that the log has for a request without a response.
     error: Option<Raw<'a>>,
+    /// True if the response is an object of its own.
+    pub(super) is_apart: bool,
 }
 
 /// The body of a request or response, which may be logged as a string.
@@ -126,6 +137,7 @@ impl<'a> Exchange<'a> {
             run: None,
             model: None,
             error: None,
+            is_apart: false,
         })
     }
 
@@ -244,12 +256,42 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         Document::Object(object) if STORE.fits(object) => object.objects("steps").collect(),
         document => document.each().collect(),
     };
-    let exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
-    runs.pass_over("items that are not requests with responses", (objects.len() - exchanges.len()) as u64);
+    let mut exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
+    let mut others = objects.len() - exchanges.len();
+    if exchanges.is_empty() {
+        (exchanges, others) = paired(&objects);
+    }
+    runs.pass_over("items that are not requests with responses", others as u64);
     let conversations = llm_conversations::group(&exchanges);
     for one in &conversations {
         give(one, runs);
     }
+}
+
+/// Returns the requests, each with the response after it, and the number of the other objects. Responses after two or
+/// more requests belong to none of them, unless the requests are the same.
+fn paired<'a>(objects: &[Members<'a>]) -> (Vec<Exchange<'a>>, usize) {
+    let (mut exchanges, mut others): (Vec<Exchange<'a>>, _) = (Vec::new(), 0);
+    let (mut is_waiting, mut is_only) = (false, false);
+    for object in objects {
+        let body = object.whole();
+        let request = body.filter(|_| llm_messages::REQUEST.fits(object)).map(Body::Object);
+        if let Some(request) = request.and_then(|body| Exchange::new(body, None)) {
+            let bytes = request.request.json().bytes();
+            let is_same = exchanges.last().is_some_and(|last| last.request.json().bytes() == bytes);
+            is_only = !is_waiting || is_only && is_same;
+            is_waiting = true;
+            exchanges.push(Exchange { is_apart: true, ..request });
+            continue;
+        }
+        let is_response = llm_messages::RESPONSE.fits(object);
+        match exchanges.last_mut().filter(|last| is_response && is_only && last.response.is_none()) {
+            Some(last) => last.response = body.map(Body::Object),
+            None => others += 1,
+        }
+        is_waiting &= !is_response;
+    }
+    (exchanges, others)
 }
 
 /// Emits the requests of one conversation as a run.
@@ -262,6 +304,7 @@ fn give(one: &Exchanges<'_, '_>, runs: &mut Runs<'_>) {
     let failure = last.failure().filter(|_| response.is_empty());
     let is_lost = response.is_empty() && last.response.is_some() && failure.is_none();
     runs.pass_over("last responses without a message", u64::from(is_lost));
+    runs.pass_over("responses that no later request repeats", one.lost);
     let metadata = Metadata {
         id: last.id.as_deref().map(str::to_owned),
         model: last.model().map(|model| model.as_ref().into()),

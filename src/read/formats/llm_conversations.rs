@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::llm_calls::Exchange;
 use super::llm_messages;
+use crate::json::Kind;
 
 /// What an API keeps of a conversation, by its id.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -23,11 +24,35 @@ pub(super) struct Exchanges<'e, 'a> {
     pub(super) known: usize,
     /// True if the API keeps the messages before the last request.
     is_kept: bool,
+    /// In a log with responses as objects of their own, the number of those that no later request repeats.
+    pub(super) lost: u64,
 }
 
 impl<'e, 'a> Exchanges<'e, 'a> {
     pub(super) fn last(&self) -> Option<&'e Exchange<'a>> {
         self.parts.last()?.last().copied()
+    }
+
+    /// Returns true if a request with these keys repeats the last request, with answers of tools, under another system
+    /// prompt.
+    fn is_under_other_prompt(&self, keys: &[String]) -> bool {
+        let is_same = |(before, now): (&String, &String)| {
+            before == now || [before, now].iter().all(|key| key.starts_with("system\n"))
+        };
+        self.keys.len() <= keys.len()
+            && self.keys.iter().zip(keys).all(is_same)
+            && self.keys.iter().any(|key| key.starts_with("tool\n"))
+    }
+
+    /// Returns true if a request with these keys repeats what the last response says, or its calls.
+    fn is_response_in(&self, keys: &[String]) -> bool {
+        let said = self.last().map_or_else(Vec::new, Exchange::spoken);
+        let next = keys.get(self.keys.len()).map_or("", String::as_str);
+        said.into_iter().all(|message| {
+            let text = message.member("content").filter(|content| content.kind() == Kind::String);
+            let text = text.map(|text| text.spelling().into_owned());
+            llm_messages::call_ids(message).into_iter().chain(text).any(|part| next.contains(&part))
+        })
     }
 
     /// Returns true if a request with these keys, which continues `kept`, repeats the last request. In a conversation
@@ -75,19 +100,18 @@ pub(super) fn group<'e, 'a>(exchanges: &'e [Exchange<'a>]) -> Vec<Exchanges<'e, 
         }
         let place = open.unwrap_or(conversations.len());
         let is_kept = !continued.is_empty();
-        match conversations.get_mut(place) {
-            Some(one) => {
-                by_messages.remove(&one.hashes, place);
-                (one.keys, one.hashes) = (keys, hashes);
-                one.is_kept |= is_kept;
-                match one.parts.last_mut().filter(|_| !is_next) {
-                    Some(part) => part.push(exchange),
-                    None => one.parts.push(vec![exchange]),
-                }
+        if let Some(one) = conversations.get_mut(place) {
+            one.lost += u64::from(exchange.is_apart && !one.is_response_in(&keys));
+            by_messages.remove(&one.hashes, place);
+            (one.keys, one.hashes) = (keys, hashes);
+            one.is_kept |= is_kept;
+            match one.parts.last_mut().filter(|_| !is_next) {
+                Some(part) => part.push(exchange),
+                None => one.parts.push(vec![exchange]),
             }
-            None => {
-                conversations.push(Exchanges { keys, hashes, parts: vec![vec![exchange]], known, is_kept });
-            }
+        } else {
+            let parts = vec![vec![exchange]];
+            conversations.push(Exchanges { keys, hashes, parts, known, is_kept, lost: 0 });
         }
         if let Some(one) = conversations.get(place).filter(|one| !one.is_kept) {
             by_messages.add(&one.hashes, place);
@@ -197,6 +221,13 @@ fn repeating(
         called.or(places.last()).copied()
     });
     if let Some(place) = open.find(goes_on) {
+        return (Some(place), 0);
+    }
+    // CAI writes notes into the system prompt during a run.
+    let is_noted = |one: &Exchanges<'_, '_>| one.is_under_other_prompt(keys);
+    if exchange.is_apart
+        && let Some(place) = conversations.iter().rposition(is_noted)
+    {
         return (Some(place), 0);
     }
     // The longest conversation that the messages begin with.

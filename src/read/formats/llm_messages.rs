@@ -2,6 +2,32 @@
 
 use super::prelude::*;
 
+/// A request that is not in one object with its response, as CAI logs it.
+pub(super) const REQUEST: Mark = All(&[
+    Is(Kind::String, &["model"]),
+    Holds("messages", &Has(&["role"])),
+    Not(&HasOne(&["choices", "response", "object"])),
+]);
+
+/// The response to the request before it.
+pub(super) const RESPONSE: Mark =
+    All(&[Says("object", &["chat.completion"]), Holds("choices", &Is(Kind::Object, &["message"]))]);
+
+/// Returns true if requests and responses are objects of their own: a request that does not end with a message of the
+/// assistant is directly before a response, and there are at least half as many responses as requests.
+pub(super) fn are_apart(objects: &[Members<'_>]) -> bool {
+    let waits = |request: &Members<'_>| {
+        REQUEST.fits(request)
+            && request.list("messages").last().is_some_and(|last| {
+                last.member("role").and_then(common::name).is_some_and(|role| role != "assistant")
+            })
+    };
+    let mut pairs = objects.iter().zip(objects.iter().skip(1));
+    let is_answered = pairs.any(|(request, response)| waits(request) && RESPONSE.fits(response));
+    let count = |mark: &Mark| objects.iter().filter(|object| mark.fits(object)).count();
+    is_answered && 2 * count(&RESPONSE) >= count(&REQUEST)
+}
+
 /// Returns a key that identifies a message. Ignores cache marks, which clients change, and reasoning, which they
 /// may omit.
 pub(super) fn key(message: Raw<'_>) -> String {
