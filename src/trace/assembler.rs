@@ -177,6 +177,15 @@ impl<'a> Assembler<'a> {
         }
     }
 
+    /// Returns the calls that have answers and were not emitted, with their answers.
+    pub(crate) fn answered(&mut self) -> impl Iterator<Item = (&Call<'a>, &mut Answer<'a>)> {
+        self.pair_new();
+        self.queue.iter_mut().filter_map(|entry| match entry {
+            Entry::Call(call, Some(answer), _) => Some((&*call, answer)),
+            _ => None,
+        })
+    }
+
     /// Returns the entries that have not been emitted.
     pub(crate) fn entries(&self) -> &VecDeque<Entry<'a>> {
         &self.queue
