@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::call_outcome::{
-    Outcome, at_start, broken_off, in_background, in_last_line, never_ran, reports_failure, states_error,
+    Outcome, at_start, broken_off, in_background, in_last_line, is_of_ipython, never_ran, reports_failure,
+    states_error,
 };
 use super::common;
 use super::formats::{cline_ui, swe_agent};
@@ -388,13 +389,8 @@ fn outcome(text: &str) -> Outcome {
         || is_of_ipython(start)
         || swe_agent::is_failure(start, "bash")
         || states_error(start);
-    if failed { Outcome::error(Provenance::Text) } else { Outcome::ok(Provenance::Text) }
-}
-
-/// Returns true if a text begins with a traceback as `IPython` prints it, below a line of dashes.
-fn is_of_ipython(text: &str) -> bool {
-    let rest = text.trim_start_matches('-');
-    let heading = words::first_line(rest.trim_start());
-    let name = heading.trim_end().strip_suffix("  Traceback (most recent call last)");
-    text.len() - rest.len() >= 10 && name.is_some_and(|name| !name.trim_end().contains([' ', ':']))
+    // Cline does not state whether such a command failed.
+    let is_unstated = start.starts_with("Command executed.\nOutput:");
+    let ok = if is_unstated { Outcome::UNMARKED } else { Outcome::ok(Provenance::Text) };
+    if failed { Outcome::error(Provenance::Text) } else { ok }
 }
