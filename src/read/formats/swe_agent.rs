@@ -70,9 +70,10 @@ fn history<'a>(members: &Members<'a>, run: &mut Recording<'a>) -> Vec<Members<'a
     history
 }
 
-/// Returns true if SWE-agent 1.0 or later wrote the run. Its history marks the messages of demonstrations.
+/// Returns true if SWE-agent 1.0 or later wrote the run. Its history marks the messages of demonstrations. It did not
+/// always record its version, but has its configuration as JSON in a string.
 fn is_typed(members: &Members<'_>) -> bool {
-    members.object("info").has("swe_agent_version")
+    members.object("info").has("swe_agent_version") || members.is("replay_config", Kind::String)
 }
 
 /// Returns true if a message of the history is one of the agent.
@@ -154,8 +155,16 @@ fn step<'a>(step: &Members<'a>, written: Option<&Members<'a>>, run: &mut Recordi
     // The harness may also end a run in a step without an action.
     let ends = |text: &TextCow<'_>| text.text().starts_with("Exited");
     let is_exit = EXITS.contains(&command) || command.is_empty() && observation.as_ref().is_some_and(ends);
-    let said = step.message("response").or_else(|| step.message("thought"));
-    run.say(if is_exit { Actor::Environment } else { Actor::Agent }, said);
+    let (response, thought) = (step.message("response"), step.message("thought"));
+    let written_as = |key| step.get(key).map(Raw::bytes);
+    let differ = written_as("response") != written_as("thought");
+    if is_exit && response.is_some() && thought.is_some() && differ {
+        // The thought is the report of the harness on this response.
+        run.say(Actor::Agent, response);
+        run.say(Actor::Environment, thought);
+    } else {
+        run.say(if is_exit { Actor::Environment } else { Actor::Agent }, response.or(thought));
+    }
     if command.is_empty() || is_exit {
         return;
     }
