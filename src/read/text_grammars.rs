@@ -98,7 +98,7 @@ pub(super) fn tool_calls(text: &str) -> Vec<Written> {
 }
 
 /// The last block between `----BEGIN_FUNCTION_CALL----` and `----END_FUNCTION_CALL----`: a name, and for each
-/// argument `----ARG----`, its name, optionally `----VALUE----`, and its value.
+/// argument `----ARG----`, its name, optionally `----VALUE----`, and its value. The last dashes may be cut off.
 pub(super) fn delimited(text: &str) -> Vec<Written> {
     let call = |(_, inside): (&str, &str)| {
         let mut parts = inside.split("----ARG----").map(trim);
@@ -109,7 +109,7 @@ pub(super) fn delimited(text: &str) -> Vec<Written> {
         });
         Some(Written::of_pairs(name, pairs))
     };
-    let calls = tags(text, "----BEGIN_FUNCTION_CALL----", "", "----END_FUNCTION_CALL----");
+    let calls = tags(text, "----BEGIN_FUNCTION_CALL----", "", "----END_FUNCTION_CALL");
     calls.last().and_then(call).into_iter().collect()
 }
 
