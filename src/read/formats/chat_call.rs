@@ -40,6 +40,11 @@ impl<'a> ToolCall<'a> {
             calls.push(Self { is_foreign: false, ..Self::of(&message.object("tool_call")) });
             calls.retain(|read| read.call.is_some());
         }
+        if calls.is_empty() && message.is("content", Kind::String) {
+            let blocks = message.objects("content_blocks");
+            let uses = blocks.filter(|block| block.name("type").as_deref() == Some("tool_use"));
+            calls.extend(uses.map(|block| Self::of(&block)));
+        }
         calls
     }
 
