@@ -33,7 +33,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         run.give(runs);
         return Ok(());
     }
-    let history = history(members, &mut run);
+    let history = history(members, runs);
     let said = history.iter().take_while(|message| !is_of_agent(message));
     for message in said.filter(|message| matches!(message.name("role").as_deref(), Some("system" | "user"))) {
         let role = message.name("role").unwrap_or_default();
@@ -60,13 +60,15 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 /// Returns the messages of the history, without those of demonstrations. Before SWE-agent 1.0, nothing tells them
 /// apart, so none are read.
-fn history<'a>(members: &Members<'a>, run: &mut Recording<'a>) -> Vec<Members<'a>> {
+fn history<'a>(members: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Members<'a>> {
     if !is_typed(members) {
         return Vec::new();
     }
     let is_demo = |message: &Members<'_>| message.flag("is_demo") == Some(true);
     let (demos, history): (Vec<_>, Vec<_>) = members.objects("history").partition(is_demo);
-    run.pass_over("messages of demonstrations", demos.len() as u64);
+    runs.pass_over("messages of demonstrations", demos.len() as u64);
+    // The requests in the steps repeat these calls.
+    runs.leave_out(demos.iter().map(|message| ToolCall::all(message).len() as u64).sum());
     history
 }
 
