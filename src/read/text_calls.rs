@@ -137,6 +137,11 @@ impl Grammar {
     }
 }
 
+/// Returns true if a text has a call in one of the grammars.
+pub(super) fn has_call(text: Text<'_>) -> bool {
+    GRAMMARS.iter().any(|grammar| !grammar.calls_in(text).is_empty())
+}
+
 /// Reads calls and answers in the texts of a held run: calls if none is recorded, else answers to unanswered
 /// calls. Returns the number of calls in `<tool_call>` that nothing shows to have been made.
 pub(super) fn read(run: &mut Assembler<'_>) -> usize {
@@ -277,8 +282,7 @@ fn put_feedback(run: &mut Assembler<'_>, text: &str, turn: u64) {
 /// Returns the text if it begins with an answer that names its call, or with words of the user before such an answer.
 fn named(text: &Text<'_>) -> Option<String> {
     let is_feedback = || text.head(100).trim_start().starts_with("The user provided the following feedback:");
-    let may_be = text.starts_with("[") || is_feedback();
-    let text = may_be.then(|| text.to_str())?;
+    let text = (text.starts_with("[") || is_feedback()).then(|| text.to_str())?;
     results(&text).first()?.name?;
     Some(text.into_owned())
 }

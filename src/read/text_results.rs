@@ -93,7 +93,7 @@ fn head(text: &str) -> Option<(&str, usize)> {
     Some((name, head.len() + "] Result:".len()))
 }
 
-/// `[tool for 'argument'] Result:` and the text up to the next such head or to what Cline appends, or a sentence
+/// `[tool for 'argument'] Result:` and the text up to the next such head or to `<environment_details>`, or a sentence
 /// that says that a tool was not executed.
 pub(super) fn bracketed(text: &str) -> Vec<Result<'_>> {
     let (mut found, mut rest) = (Vec::new(), text);
@@ -102,8 +102,7 @@ pub(super) fn bracketed(text: &str) -> Vec<Result<'_>> {
         let mut places = body.match_indices(['\n']).map(|(at, _)| at + 1);
         let next = places.find(|at| body.get(*at..).and_then(head).is_some());
         let (answer, after) = body.split_at(next.unwrap_or(body.len()));
-        let ends = ["<environment_details>", "\n# Todo List (Optional - Plan Mode)\n"];
-        let answer = ends.iter().fold(answer, |answer, end| answer.split(end).next().unwrap_or_default());
+        let answer = answer.split("<environment_details>").next().unwrap_or_default();
         found.push(Result { name: Some(name), text: trim(answer) });
         rest = after;
     }

@@ -28,7 +28,8 @@ pub(super) fn of_user(text: TextCow<'_>) -> TextCow<'_> {
         let timed = text.strip_prefix("<timestamp>").and_then(|rest| rest.split_once("</timestamp>"));
         let rest = timed.map_or(text, |(_, rest)| rest.trim_start());
         let query = rest.strip_prefix("<user_query>")?.trim_end().strip_suffix("</user_query>")?;
-        (!query.contains("</user_query>")).then(|| query.trim().to_owned())
+        let query = Some(query.trim()).filter(|query| !query.is_empty() && !query.contains("</user_query>"));
+        query.map(str::to_owned)
     };
     let query = query(&text.text().to_str());
     query.map_or(text, TextCow::from)

@@ -177,18 +177,14 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Returns the calls that have answers and were not emitted, with their answers.
-    pub(crate) fn answered(&mut self) -> impl Iterator<Item = (&Call<'a>, &mut Answer<'a>)> {
-        self.pair_new();
-        self.queue.iter_mut().filter_map(|entry| match entry {
-            Entry::Call(call, Some(answer), _) => Some((&*call, answer)),
-            _ => None,
-        })
-    }
-
     /// Returns the entries that have not been emitted.
     pub(crate) fn entries(&self) -> &VecDeque<Entry<'a>> {
         &self.queue
+    }
+
+    /// Like [`Assembler::entries`], for callers that change the answers of calls.
+    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry<'a>> {
+        self.queue.iter_mut()
     }
 
     /// Returns the calls that have not been emitted, from position `first` on.
@@ -333,10 +329,7 @@ impl<'a> Assembler<'a> {
             may_change || entry.turn() >= before && !matches!(entry, Entry::Paired)
         };
         let complete = self.queue.iter().position(waits).unwrap_or(self.queue.len());
-        if complete == 0 {
-            return Ok(());
-        }
-        self.hand_on(complete, sink)
+        if complete == 0 { Ok(()) } else { self.hand_on(complete, sink) }
     }
 
     /// Ends the run: pairs the rest, emits everything and returns the counts of unpaired calls and answers.

@@ -3,7 +3,7 @@
 use super::chat_call::ToolCall;
 use super::chat_content;
 use super::chat_items::Item;
-use super::claude_code_queue::{is_local, is_of_harness};
+use super::claude_code_queue::is_all_of_harness;
 use super::codex_text;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
@@ -111,18 +111,22 @@ impl<'a> Element<'a> {
 
     /// Returns true if the harness wrote a message of the user.
     pub(super) fn is_notice(&self, text: &TextCow<'_>) -> bool {
-        const CONTINUED: &str = "This session is being continued from a previous conversation";
-        let is_of_claude_code =
-            || is_of_harness(text) || is_local(text) || text.text().starts_with(CONTINUED);
+        let text = text.text();
         self.extra().is_notice()
-            || text_calls::is_notice(text.text())
-            || self.is_exported() && is_of_claude_code()
+            || text_calls::is_notice(text)
+            || self.is_exported() && is_all_of_harness(text)
     }
 
-    /// Returns true if a message of the model is a report of Claude Code that a request failed.
+    /// Returns true if a message of the model is a report of Claude Code that a request failed: one line, for which no
+    /// model spent tokens.
     pub(super) fn is_failed_request(&self, text: &TextCow<'_>) -> bool {
         let reports = ["API Error: ", "API Error (", "Please run /login · API Error: "];
-        self.is_exported() && reports.iter().any(|start| text.text().starts_with(start))
+        let text = text.text();
+        self.is_exported()
+            && reports.iter().any(|start| text.starts_with(start))
+            && !text.to_str().trim_end().contains('\n')
+            && self.usage().is_none()
+            && self.model().is_none()
     }
 
     /// Returns true for a message of a session that was converted to a chat.

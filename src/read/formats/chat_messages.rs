@@ -101,7 +101,7 @@ impl<'a> Conversation<'a> {
         for (call, answer) in self.own_answers {
             self.assembler.answer_call(call, answer);
         }
-        self.ends.settle(&mut self.assembler);
+        self.ends.settle(None, &mut self.assembler);
         let end = &mut self.metadata.termination;
         *end = end.take().or(self.exit_status.map(Cow::into_owned));
         runs.give_unrouted(&mut self.assembler, self.metadata, self.reward);
@@ -232,7 +232,7 @@ impl<'a> Conversation<'a> {
                 let turn = self.end_turn();
                 let time = element.time();
                 if let Some(text) = text {
-                    self.ends.read(text.text());
+                    self.ends.read(None, text.text());
                     let is_notice = actor == Actor::User && element.is_notice(&text);
                     let actor = if is_notice { Actor::Environment } else { actor };
                     self.assembler.message_at(actor, turn, text, time);

@@ -51,7 +51,7 @@ struct Sessions<'a> {
 impl<'a> session::Session<'a> for Sessions<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         let read = read_line(line);
-        if self.ends.line(line) {
+        if self.ends.line(read.session.as_deref(), line) {
             return;
         }
         if !read.ends_run() || self.ended(&read, line).is_none() {
@@ -64,10 +64,15 @@ impl<'a> session::Session<'a> for Sessions<'a> {
     }
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
-        for mut session in self.open.into_values() {
-            self.ends.settle(&mut session.run.steps);
-            session.end(runs);
+        let Self { open, mut ends, .. } = *self;
+        let mut open: Vec<_> = open.into_values().collect();
+        ends.keep(open.iter().flat_map(|session| session.calls.keys()));
+        for Session { run, part, .. } in &mut open {
+            let session = if part.is_some() { &run.metadata.parent } else { &run.metadata.id };
+            ends.settle(session.as_deref(), &mut run.steps);
         }
+        runs.pass_over("lines of type system", ends.lines);
+        open.into_iter().for_each(|session| session.end(runs));
     }
 }
 
@@ -88,9 +93,11 @@ impl<'a> Sessions<'a> {
         }
         let (has_failed, is_success) = (line.flag("is_error") == Some(true), how == "success");
         if is_first || has_failed || !is_success {
-            // A failed request ends a run as a success.
+            // Even if the last request failed, the result is called a success.
             let how = if has_failed && is_success { "error".into() } else { how };
-            let reason = line.name("stop_reason").filter(|_| is_success && !has_failed).unwrap_or(how);
+            let is_plain = |reason: &str| matches!(reason, "end_turn" | "stop_sequence");
+            let tells = |reason: &Cow<'_, str>| is_success && !(has_failed && is_plain(reason));
+            let reason = line.name("stop_reason").filter(tells).unwrap_or(how);
             session.run.metadata.termination = Some(reason.into_owned());
         }
         if is_first || has_failed && !session.has_failed {
@@ -112,7 +119,7 @@ impl<'a> Sessions<'a> {
 
     fn line(&mut self, mut line: Line<'a>, runs: &mut Runs<'_>) {
         if let Some(text) = line.text.as_ref().filter(|_| line.is_assistant != Some(true)) {
-            self.ends.read(text.text());
+            self.ends.read(line.session.as_deref(), text.text());
         }
         let Some(is_assistant) = line.is_assistant.filter(|_| line.has_message) else {
             return self.other(line, runs);
@@ -148,10 +155,8 @@ impl<'a> Sessions<'a> {
         if is_assistant {
             return session.assistant(line);
         }
-        let dequeued = session
-            .queue
-            .dequeued
-            .take_if(|_| line.queue.is_none() && (line.text.is_some() || line.blocks.is_empty()));
+        let is_next = line.queue.is_none() && (line.text.is_some() || line.blocks.is_empty());
+        let dequeued = session.queue.dequeued.take_if(|_| is_next);
         let (turn, is_attached) = (session.next_turn(), line.queue.is_some());
         if let Some(text) = line.text.take() {
             line.text = session.queue.message(text, dequeued, is_attached, turn);

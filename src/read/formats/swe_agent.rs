@@ -75,7 +75,9 @@ fn history<'a>(members: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Members<'a>> {
 /// Returns true if SWE-agent 1.0 or later wrote the run. Its history marks the messages of demonstrations. It did not
 /// always record its version, but has its configuration as JSON in a string.
 fn is_typed(members: &Members<'_>) -> bool {
-    members.object("info").has("swe_agent_version") || members.is("replay_config", Kind::String)
+    let has_agent = |text: Cow<'_, str>| json(&text).is_some_and(|config| config.member("agent").is_some());
+    members.object("info").has("swe_agent_version")
+        || members.get("replay_config").and_then(Raw::string).is_some_and(has_agent)
 }
 
 /// Returns true if a message of the history is one of the agent.
@@ -158,9 +160,9 @@ fn step<'a>(step: &Members<'a>, written: Option<&Members<'a>>, run: &mut Recordi
     let ends = |text: &TextCow<'_>| text.text().starts_with("Exited");
     let is_exit = EXITS.contains(&command) || command.is_empty() && observation.as_ref().is_some_and(ends);
     let (response, thought) = (step.message("response"), step.message("thought"));
-    let written_as = |key| step.get(key).map(Raw::bytes);
-    let differ = written_as("response") != written_as("thought");
-    if is_exit && response.is_some() && thought.is_some() && differ {
+    let is_report =
+        |text: &Option<TextCow<'_>>| text.as_ref().is_some_and(|text| text.text().starts_with("Exit"));
+    if is_exit && response.is_some() && is_report(&thought) && !is_report(&response) {
         // The thought is the report of the harness on this response.
         run.say(Actor::Agent, response);
         run.say(Actor::Environment, thought);
