@@ -65,14 +65,14 @@ impl<'a> session::Session<'a> for Sessions<'a> {
 
     fn end(self: Box<Self>, runs: &mut Runs<'_>) {
         let Self { open, mut ends, .. } = *self;
-        let mut open: Vec<_> = open.into_values().collect();
+        let open: Vec<_> = open.into_values().collect();
         ends.keep(open.iter().flat_map(|session| session.calls.keys()));
-        for Session { run, part, .. } in &mut open {
-            let session = if part.is_some() { &run.metadata.parent } else { &run.metadata.id };
-            ends.settle(session.as_deref(), &mut run.steps);
+        for mut session in open {
+            let name = session.run.metadata.parent.as_ref().or(session.run.metadata.id.as_ref());
+            ends.settle(name.map(String::as_str), &mut session.run.steps);
+            session.end(runs);
         }
         runs.pass_over("lines of type system", ends.lines);
-        open.into_iter().for_each(|session| session.end(runs));
     }
 }
 
