@@ -239,6 +239,14 @@ pub(super) fn reports_failure(text: Text<'_>) -> bool {
         || REPORTS.iter().any(|start| text.starts_with(start))
 }
 
+/// Returns true if a text begins with a traceback as `IPython` prints it, below a line of dashes.
+pub(super) fn is_of_ipython(text: &str) -> bool {
+    let rest = text.trim_start_matches('-');
+    let heading = words::first_line(rest.trim_start());
+    let name = heading.trim_end().strip_suffix("  Traceback (most recent call last)");
+    text.len() - rest.len() >= 10 && name.is_some_and(|name| !name.trim_end().contains([' ', ':']))
+}
+
 /// Returns true if the text is a failed result as Python prints it: a message of LangChain, or a result of MCP.
 pub(super) fn is_printed_error(text: Text<'_>) -> bool {
     let ends = |end: &str| text.to_str().trim_end().ends_with(end);

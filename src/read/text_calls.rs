@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::call_outcome::{
-    Outcome, at_start, broken_off, in_background, in_last_line, never_ran, reports_failure, states_error,
+    Outcome, at_start, broken_off, in_background, in_last_line, is_of_ipython, never_ran, reports_failure,
+    states_error,
 };
 use super::common;
 use super::formats::{cline_ui, swe_agent};
@@ -134,6 +135,11 @@ impl Grammar {
         }
         (calls > 0 && is_defined || self.by_use && calls > 1.max(others)).then_some(Evidence::Prompt)
     }
+}
+
+/// Returns true if a text has a call in one of the grammars.
+pub(super) fn has_call(text: Text<'_>) -> bool {
+    GRAMMARS.iter().any(|grammar| !grammar.calls_in(text).is_empty())
 }
 
 /// Reads calls and answers in the texts of a held run: calls if none is recorded, else answers to unanswered
@@ -276,8 +282,7 @@ fn put_feedback(run: &mut Assembler<'_>, text: &str, turn: u64) {
 /// Returns the text if it begins with an answer that names its call, or with words of the user before such an answer.
 fn named(text: &Text<'_>) -> Option<String> {
     let is_feedback = || text.head(100).trim_start().starts_with("The user provided the following feedback:");
-    let may_be = text.starts_with("[") || is_feedback();
-    let text = may_be.then(|| text.to_str())?;
+    let text = (text.starts_with("[") || is_feedback()).then(|| text.to_str())?;
     results(&text).first()?.name?;
     Some(text.into_owned())
 }
@@ -388,13 +393,8 @@ fn outcome(text: &str) -> Outcome {
         || is_of_ipython(start)
         || swe_agent::is_failure(start, "bash")
         || states_error(start);
-    if failed { Outcome::error(Provenance::Text) } else { Outcome::ok(Provenance::Text) }
-}
-
-/// Returns true if a text begins with a traceback as `IPython` prints it, below a line of dashes.
-fn is_of_ipython(text: &str) -> bool {
-    let rest = text.trim_start_matches('-');
-    let heading = words::first_line(rest.trim_start());
-    let name = heading.trim_end().strip_suffix("  Traceback (most recent call last)");
-    text.len() - rest.len() >= 10 && name.is_some_and(|name| !name.trim_end().contains([' ', ':']))
+    // Cline does not state whether such a command failed.
+    let is_unstated = start.starts_with("Command executed.\nOutput:");
+    let ok = if is_unstated { Outcome::UNMARKED } else { Outcome::ok(Provenance::Text) };
+    if failed { Outcome::error(Provenance::Text) } else { ok }
 }

@@ -1,5 +1,7 @@
 //! Grammars of calls written as text.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::common::trim;
@@ -98,8 +100,12 @@ pub(super) fn tool_calls(text: &str) -> Vec<Written> {
 }
 
 /// The last block between `----BEGIN_FUNCTION_CALL----` and `----END_FUNCTION_CALL----`: a name, and for each
-/// argument `----ARG----`, its name, optionally `----VALUE----`, and its value.
+/// argument `----ARG----`, its name, optionally `----VALUE----`, and its value. Dashes may be cut off at the end of
+/// the text.
 pub(super) fn delimited(text: &str) -> Vec<Written> {
+    const END: &str = "\n----END_FUNCTION_CALL";
+    let cut = text.trim_end().trim_end_matches('-').strip_suffix(END);
+    let text = &*cut.map_or(Cow::Borrowed(text), |start| Cow::Owned([start, END, "----"].concat()));
     let call = |(_, inside): (&str, &str)| {
         let mut parts = inside.split("----ARG----").map(trim);
         let name = parts.next().filter(|name| !name.is_empty())?;

@@ -101,9 +101,12 @@ pub(super) fn part_text<'a>(part: &mut Json<'a>) -> Read<Option<TextCow<'a>>> {
             let (mut is_text, mut words) = (true, None);
             part.object(fields!(key, value => {
                 b"type" => is_text = text(value)?.is_some_and(|kind| is_kind_of_text(&kind.to_str())),
-                b"text" => words = text_or_value(value)?,
+                b"text" => words = match value.peek_byte() {
+                    Some(b'[') => message_text(value)?,
+                    _ => text_or_value(value)?.map(TextCow::from),
+                },
             }))?;
-            Ok(words.filter(|_| is_text).map(TextCow::from))
+            Ok(words.filter(|_| is_text))
         }
         _ => part.skip().map(|()| None),
     }

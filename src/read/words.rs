@@ -19,6 +19,22 @@ pub(super) fn text(value: Raw<'_>) -> Option<TextCow<'_>> {
     words.ok().flatten().filter(|words| !wire::is_blank(words.text()))
 }
 
+/// Returns the words of the user in a message. Cursor wraps them in tags, below the time.
+pub(super) fn of_user(text: TextCow<'_>) -> TextCow<'_> {
+    if !["<timestamp>", "<user_query>"].iter().any(|start| text.text().starts_with(start)) {
+        return text;
+    }
+    let query = |text: &str| {
+        let timed = text.strip_prefix("<timestamp>").and_then(|rest| rest.split_once("</timestamp>"));
+        let rest = timed.map_or(text, |(_, rest)| rest.trim_start());
+        let query = rest.strip_prefix("<user_query>")?.trim_end().strip_suffix("</user_query>")?;
+        let query = Some(query.trim()).filter(|query| !query.is_empty() && !query.contains("</user_query>"));
+        query.map(str::to_owned)
+    };
+    let query = query(&text.text().to_str());
+    query.map_or(text, TextCow::from)
+}
+
 pub(super) fn result(content: Raw<'_>) -> Option<TextCow<'_>> {
     wire::result(&mut content.json()).ok().flatten()
 }

@@ -182,6 +182,11 @@ impl<'a> Assembler<'a> {
         &self.queue
     }
 
+    /// Like [`Assembler::entries`], for callers that change the answers of calls.
+    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry<'a>> {
+        self.queue.iter_mut()
+    }
+
     /// Returns the calls that have not been emitted, from position `first` on.
     pub(crate) fn calls_from(&self, first: u64) -> impl Iterator<Item = (CallNumber, &Call<'a>)> {
         let place = usize::try_from(first.saturating_sub(self.gone)).unwrap_or(usize::MAX);
@@ -324,10 +329,7 @@ impl<'a> Assembler<'a> {
             may_change || entry.turn() >= before && !matches!(entry, Entry::Paired)
         };
         let complete = self.queue.iter().position(waits).unwrap_or(self.queue.len());
-        if complete == 0 {
-            return Ok(());
-        }
-        self.hand_on(complete, sink)
+        if complete == 0 { Ok(()) } else { self.hand_on(complete, sink) }
     }
 
     /// Ends the run: pairs the rest, emits everything and returns the counts of unpaired calls and answers.

@@ -40,7 +40,28 @@ impl<'a> ToolCall<'a> {
             calls.push(Self { is_foreign: false, ..Self::of(&message.object("tool_call")) });
             calls.retain(|read| read.call.is_some());
         }
+        if calls.is_empty() {
+            calls.extend(Self::in_blocks(message));
+        }
         calls
+    }
+
+    /// Reads the calls next to the text of a message of the model, unless the text has a call. A block with an id may
+    /// repeat a call of another message.
+    fn in_blocks(message: &Members<'a>) -> Vec<Self> {
+        let says = |of: &Members<'a>, key: &str, word: &str| of.name(key).as_deref() == Some(word);
+        let is_text = [Kind::String, Kind::Null].iter().any(|kind| message.is("content", *kind));
+        if !is_text || !message.has("content_blocks") || !says(message, "role", "assistant") {
+            return Vec::new();
+        }
+        if message.message("content").is_some_and(|text| text_calls::has_call(text.text())) {
+            return Vec::new();
+        }
+        let is_named = |block: &Members<'a>| block.name("name").is_some_and(|name| !name.is_empty());
+        let is_call = |block: &Members<'a>| {
+            says(block, "type", "tool_use") && is_named(block) && block.present("id").is_none()
+        };
+        message.objects("content_blocks").filter(is_call).map(|block| Self::of(&block)).collect()
     }
 
     /// Reads a call or a list of calls as JSON in a string, which rows of tables have. A text that is not JSON counts as

@@ -3,6 +3,7 @@
 use super::chat_call::ToolCall;
 use super::chat_content;
 use super::chat_items::Item;
+use super::claude_code_queue::is_all_of_harness;
 use super::codex_text;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
@@ -106,6 +107,31 @@ impl<'a> Element<'a> {
 
     pub(super) fn extra(&self) -> Extra<'a> {
         Extra::of(&self.members.object("extra"))
+    }
+
+    /// Returns true if the harness wrote a message of the user.
+    pub(super) fn is_notice(&self, text: &TextCow<'_>) -> bool {
+        let text = text.text();
+        self.extra().is_notice()
+            || text_calls::is_notice(text)
+            || self.is_exported() && is_all_of_harness(text)
+    }
+
+    /// Returns true if a message of the model is a report of Claude Code that a request failed: one line, for which no
+    /// model spent tokens.
+    pub(super) fn is_failed_request(&self, text: &TextCow<'_>) -> bool {
+        let reports = ["API Error: ", "API Error (", "Please run /login · API Error: "];
+        let text = text.text();
+        self.is_exported()
+            && reports.iter().any(|start| text.starts_with(start))
+            && !text.to_str().trim_end().contains('\n')
+            && self.usage().is_none()
+            && self.model().is_none()
+    }
+
+    /// Returns true for a message of a session that was converted to a chat.
+    fn is_exported(&self) -> bool {
+        self.members.is("_metadata", Kind::Object)
     }
 
     /// Returns the name of the sub-agent that the role names (`subagent-7` in `assistant-subagent-7`), and

@@ -6,6 +6,7 @@ use super::chat::Form;
 use super::chat_call::ToolCall;
 use super::chat_content::{self, Block};
 use super::chat_element::Element;
+use super::claude_code_ends::Ends;
 use super::prelude::*;
 use crate::read::answers_without_id::InOrder;
 use crate::trace::Entry;
@@ -38,6 +39,8 @@ pub(super) struct Conversation<'a> {
     /// True for a session of Hermes, whose tools say in an object whether they failed.
     pub(super) is_of_hermes: bool,
     exit_status: Option<Cow<'a, str>>,
+    /// The ends of calls that ran in the background.
+    ends: Ends,
     /// The results in the entries of calls. They count for calls that no message answers.
     own_answers: Vec<(CallNumber, Answer<'a>)>,
     unknown: u64,
@@ -98,6 +101,7 @@ impl<'a> Conversation<'a> {
         for (call, answer) in self.own_answers {
             self.assembler.answer_call(call, answer);
         }
+        self.ends.settle(None, &mut self.assembler);
         let end = &mut self.metadata.termination;
         *end = end.take().or(self.exit_status.map(Cow::into_owned));
         runs.give_unrouted(&mut self.assembler, self.metadata, self.reward);
@@ -209,7 +213,8 @@ impl<'a> Conversation<'a> {
         let read = if is_in_order { chat_content::in_order } else { chat_content::message };
         let (text, mut blocks) = element.content.map(read).unwrap_or_default();
         let has_calls = || !element.tool_calls.is_empty() || blocks.iter().any(|block| block.is_call);
-        match actor {
+        let is_failure = || !has_calls() && text.as_ref().is_some_and(|text| element.is_failed_request(text));
+        match if actor == Actor::Agent && is_failure() { Actor::Environment } else { actor } {
             Actor::Agent => {
                 let all = blocks.len();
                 // Only results of tools that the provider runs count: the model may have invented others.
@@ -227,8 +232,8 @@ impl<'a> Conversation<'a> {
                 let turn = self.end_turn();
                 let time = element.time();
                 if let Some(text) = text {
-                    let is_notice = actor == Actor::User
-                        && (element.extra().is_notice() || text_calls::is_notice(text.text()));
+                    self.ends.read(None, text.text());
+                    let is_notice = actor == Actor::User && element.is_notice(&text);
                     let actor = if is_notice { Actor::Environment } else { actor };
                     self.assembler.message_at(actor, turn, text, time);
                 }

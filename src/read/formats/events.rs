@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
     }
 
     fn message(&mut self, actor: Actor, event: &Event<'a>) -> usize {
-        let text = event.text();
+        let text = event.text().map(|text| if actor == Actor::User { words::of_user(text) } else { text });
         let is_final = says(&event.layers, "kind", &["assistant_final"]);
         if is_final && self.last_text.as_ref().is_some_and(|(last, _)| ends_with(text.as_ref(), last)) {
             return 1;

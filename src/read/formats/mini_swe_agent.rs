@@ -41,7 +41,8 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 /// Returns the model, from the configuration in `info`.
 pub(super) fn model_of(info: Raw<'_>) -> Option<Cow<'_, str>> {
-    common::name(info.member("config")?.member("model")?.member("model_name")?)
+    let model = info.member("config")?.member("model")?;
+    common::name(model.member("model_name").unwrap_or(model))
 }
 
 #[derive(Debug, Default)]

@@ -36,6 +36,7 @@ pub(super) mod chat_items;
 pub(super) mod chat_messages;
 pub(super) mod chat_records;
 pub(super) mod claude_code;
+mod claude_code_ends;
 pub(super) mod claude_code_line;
 mod claude_code_queue;
 pub(super) mod claude_managed;

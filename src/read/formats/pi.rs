@@ -277,7 +277,11 @@ impl<'a> Branch<'a> {
                     self.run.answer_with(part.name("tool_use_id"), answer);
                 }
             }
-            Some("system") => self.run.say(Actor::System, message.message("content")),
+            Some("system") => {
+                let sections = message.object("sections");
+                let texts = sections.iter().filter_map(|(_, section)| words::message(section)).collect();
+                self.run.say(Actor::System, message.message("content").or_else(|| wire::joined(texts)));
+            }
             Some(_) => {
                 self.run
                     .say(Actor::Environment, message.first(&["content", "summary"]).and_then(words::message));

@@ -33,7 +33,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         run.give(runs);
         return Ok(());
     }
-    let history = history(members, &mut run);
+    let history = history(members, runs);
     let said = history.iter().take_while(|message| !is_of_agent(message));
     for message in said.filter(|message| matches!(message.name("role").as_deref(), Some("system" | "user"))) {
         let role = message.name("role").unwrap_or_default();
@@ -60,19 +60,24 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
 
 /// Returns the messages of the history, without those of demonstrations. Before SWE-agent 1.0, nothing tells them
 /// apart, so none are read.
-fn history<'a>(members: &Members<'a>, run: &mut Recording<'a>) -> Vec<Members<'a>> {
+fn history<'a>(members: &Members<'a>, runs: &mut Runs<'_>) -> Vec<Members<'a>> {
     if !is_typed(members) {
         return Vec::new();
     }
     let is_demo = |message: &Members<'_>| message.flag("is_demo") == Some(true);
     let (demos, history): (Vec<_>, Vec<_>) = members.objects("history").partition(is_demo);
-    run.pass_over("messages of demonstrations", demos.len() as u64);
+    runs.pass_over("messages of demonstrations", demos.len() as u64);
+    // The requests in the steps repeat these calls.
+    runs.leave_out(demos.iter().map(|message| ToolCall::all(message).len() as u64).sum());
     history
 }
 
-/// Returns true if SWE-agent 1.0 or later wrote the run. Its history marks the messages of demonstrations.
+/// Returns true if SWE-agent 1.0 or later wrote the run. Its history marks the messages of demonstrations. It did not
+/// always record its version, but has its configuration as JSON in a string.
 fn is_typed(members: &Members<'_>) -> bool {
+    let has_agent = |text: Cow<'_, str>| json(&text).is_some_and(|config| config.member("agent").is_some());
     members.object("info").has("swe_agent_version")
+        || members.get("replay_config").and_then(Raw::string).is_some_and(has_agent)
 }
 
 /// Returns true if a message of the history is one of the agent.
@@ -154,8 +159,16 @@ fn step<'a>(step: &Members<'a>, written: Option<&Members<'a>>, run: &mut Recordi
     // The harness may also end a run in a step without an action.
     let ends = |text: &TextCow<'_>| text.text().starts_with("Exited");
     let is_exit = EXITS.contains(&command) || command.is_empty() && observation.as_ref().is_some_and(ends);
-    let said = step.message("response").or_else(|| step.message("thought"));
-    run.say(if is_exit { Actor::Environment } else { Actor::Agent }, said);
+    let (response, thought) = (step.message("response"), step.message("thought"));
+    let is_report =
+        |text: &Option<TextCow<'_>>| text.as_ref().is_some_and(|text| text.text().starts_with("Exit"));
+    if is_exit && response.is_some() && is_report(&thought) && !is_report(&response) {
+        // The thought is the report of the harness on this response.
+        run.say(Actor::Agent, response);
+        run.say(Actor::Environment, thought);
+    } else {
+        run.say(if is_exit { Actor::Environment } else { Actor::Agent }, response.or(thought));
+    }
     if command.is_empty() || is_exit {
         return;
     }
