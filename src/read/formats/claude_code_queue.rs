@@ -29,8 +29,8 @@ pub(super) fn is_local(text: &TextCow<'_>) -> bool {
     LOCAL.iter().any(|start| text.text().starts_with(start))
 }
 
-/// Returns true if no part of a text in a converted session is the user's. Words of the user may follow a notice, or
-/// what the program's own commands printed.
+/// Returns true if no part of a text in a converted session is the user's. Words of the user may follow a notice, or the
+/// output of the program's own commands.
 pub(super) fn is_all_of_harness(text: Text<'_>) -> bool {
     const STARTS: [&str; 4] =
         ["<bash-stdout>", OF_SESSION, CAVEAT, "This session is being continued from a previous conversation"];
