@@ -60,6 +60,11 @@ impl Goal {
         self.calls.iter().map(|(_, count)| *count).max().unwrap_or(0)
     }
 
+    /// Returns true if its calls share nothing but the tool or program: no call, id or file, nor the failure.
+    pub(super) fn is_varied(&self) -> bool {
+        self.most_repeated() < 2 && self.targets.is_empty() && self.lines.iter().all(|said| said.times < 2)
+    }
+
     /// Returns in how many turns it failed.
     pub(super) fn turns(&self) -> u64 {
         self.turns.len() as u64

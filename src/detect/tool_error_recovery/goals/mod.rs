@@ -355,9 +355,10 @@ impl Goals {
         let handed_over = is_tool && self.handed_over.is_some_and(|(step, look)| step > last && !since(look));
         // An agent that was stopped had no chance to try anything else.
         let is_excused = is_reported || turns < min && end.is_stopped;
-        if turns >= 2 && is_excused && !handed_over {
+        let is_tried_again = turns >= 2 && (turns >= min || !goal.is_varied());
+        if is_tried_again && is_excused && !handed_over {
             None
-        } else if turns >= 2 {
+        } else if is_tried_again {
             Some(OpenReason::NeverThrough)
         } else if handed_over {
             Some(OpenReason::HandedOver)
