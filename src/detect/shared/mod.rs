@@ -47,7 +47,7 @@ pub(crate) use history::{History, Lines, Past, Said};
 pub(super) use lexicon::{Meaning, words};
 pub(crate) use looks::{Looks, ShownLines};
 pub(crate) use no_call::NoCall;
-pub(super) use phrase_search::Phrases;
+pub(super) use phrase_search::{Pattern, Phrases};
 pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
 pub(crate) use preexisting::Baseline;

@@ -48,7 +48,7 @@ struct FailedCheck {
     line: String,
     /// Whether its program was found. If not, the message says that the check could not run.
     ran: bool,
-    /// The module or command that it did not find, as [`newly_installed`] names it.
+    /// The module or command that it did not find, as installers name it.
     missing: Option<String>,
 }
 

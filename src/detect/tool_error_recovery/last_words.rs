@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::detect::shared::{Phrases, words};
+use crate::detect::shared::{Pattern, Phrases, words};
 
 /// Words with which an agent says that it could not do something, in lower case.
 #[rustfmt::skip]
@@ -10,21 +10,25 @@ static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "
     "could not", "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed",
     "blocked", "denied", "rejected", "your approval", "please approve", "require approval", "requires approval"]));
 
-/// Words that name a check, or the code that it runs.
-static CHECKS: LazyLock<Phrases> = LazyLock::new(|| {
-    Phrases::new(["test", "build", "built", "check", "compil", "verif", "lint", "execut", " run"])
-});
+/// A sentence that says that a check failed, or that the work could not be checked.
+static CHECK_FAILED: Pattern = Pattern::new(
+    r"(?i)\b(?:tests?|builds?|suites?|lint\w*|compil\w+)\b.{0,60}?\b(?:fail(?:s|ed|ing|ures?)?\b|(?:not|n't|n’t) pass)|\b(?:could not|couldn(?:'|’)t|cannot|can(?:'|’)t) be (?:verified|built|compiled|run|tested|executed)\b|\bunable to (?:verify|build|compile|run)\b|\b(?:run|tests?|build) (?:is|are|was|were) blocked\b",
+);
 
-/// Words with which an agent says that a failure is over.
-static OVER: LazyLock<Phrases> =
-    LazyLock::new(|| Phrases::new(["fixed", "resolved", "no longer", " now ", "passes", "all tests pass"]));
+/// Words in the same sentence that say the opposite.
+static NONE_FAILED: Pattern = Pattern::new(r"(?i)\b(?:no|none|0|zero|fixed|first|initially|before)\b");
+
+/// A sentence that says that all is well.
+static ALL_PASS: Pattern = Pattern::new(
+    r"(?i)\ball (?:\w+ ){0,2}?(?:tests|checks) (?:now )?pass|\bnow pass|\bpass(?:es)? now\b|\beverything works\b|\ball good\b",
+);
 
 /// Whether the agent's words since its last call report a failure.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct LastWords {
     /// Whether they say that something could not be done.
     pub(super) admit: bool,
-    /// Whether the last of them say in one sentence that a check failed, and not that it passes now.
+    /// Whether the last of them say in one sentence that a check failed, and nowhere that all pass.
     pub(super) admit_check: bool,
 }
 
@@ -34,8 +38,8 @@ impl LastWords {
         let text = text.replace(" 0 failed", "");
         self.admit |= CONFESSES.occur_in(&text);
         let mut sentences = text.split(['\n', '!', '?', ';']).flat_map(|line| line.split(". "));
-        self.admit_check =
-            sentences.any(|told| CONFESSES.occur_in(told) && CHECKS.occur_in(told) && !OVER.occur_in(told));
+        let admits = |words: &str| CHECK_FAILED.is_match(words) && !NONE_FAILED.is_match(words);
+        self.admit_check = sentences.any(admits) && !ALL_PASS.is_match(&text);
     }
 }
 

@@ -329,11 +329,11 @@ impl Fold for Recovery {
 
     fn verdict(&self) -> Verdict {
         let failing = self.checks.finding(self.user.stopped, &self.attempts);
-        let is_unmet = u64::from(failing.is_some());
-        // The agent tried again, and reported the failure.
+        let (is_unmet, last_check) =
+            failing.as_ref().map_or((0, None), |(_, finding)| (1, Some(finding.last)));
+        // It failed more than once, and the agent says so in the end.
         let failing = failing.filter(|(count, _)| *count < 2 || !self.last_words.admit_check);
         let failing = failing.map(|(_, finding)| finding);
-        let last_check = failing.as_ref().map(|finding| finding.last);
         let mut findings = self.goals.findings(self.end(), last_check);
         let (a_check_failed, is_failing) = (u64::from(self.checks.any_failed), u64::from(failing.is_some()));
         findings.extend(failing);

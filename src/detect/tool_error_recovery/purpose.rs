@@ -14,7 +14,7 @@ pub(super) const LINES: usize = 5;
 const LINE_BYTES: usize = 12;
 
 /// Minimum length of a text that says what a call is about, in bytes.
-const SUBJECT_BYTES: usize = 6;
+const SUBJECT_BYTES: usize = 16;
 
 /// The key of goals to change a file.
 pub(super) const CHANGE: &str = "change";
@@ -86,4 +86,15 @@ pub(super) fn subject(action: &Action<'_>) -> Option<Digest> {
         }
     });
     (longest.len() >= SUBJECT_BYTES).then(|| Digest::of_text(&longest))
+}
+
+/// Returns true if one name may stand for the other: `commentary` and `comment`.
+pub(super) fn are_alike(one: &str, other: &str) -> bool {
+    const SHARED_BYTES: usize = 6;
+    one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count() >= SHARED_BYTES
+}
+
+/// Returns true if two names begin with the same word: `stockprice_kis` and `stockprice_ls`.
+pub(super) fn share_word(one: &str, other: &str) -> bool {
+    matches!((words(one).next(), words(other).next()), (Some(one), Some(other)) if one.len() >= 4 && one == other)
 }

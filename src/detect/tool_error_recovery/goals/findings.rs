@@ -102,10 +102,15 @@ impl Goals {
             times => format!("; {times} of them"),
         };
         let message = match reason {
+            OpenReason::NeverThrough if group.goal.went_before => {
+                format!("{shown} went through before, then failed {count} times{of}{line}")
+            }
             OpenReason::NeverThrough if group.goal.most_repeated() < count => {
                 format!("{count} calls like {shown} failed, and none went through{of}{line}")
             }
-            OpenReason::NeverThrough => format!("{shown} failed {count} times and never went through{line}"),
+            OpenReason::NeverThrough => {
+                format!("{shown} failed {count} times and never went through{of}{line}")
+            }
             OpenReason::InVain if group.goal.most_repeated() < count => {
                 format!("{count} look-ups like {shown} failed{of}{line}")
             }

@@ -29,6 +29,8 @@ pub(super) struct Goal {
     pub(super) subjects: DigestSet,
     /// Whether the service was out of order each time, such as at a time-out.
     pub(super) is_transient: bool,
+    /// Whether one of its calls succeeded before.
+    pub(super) went_before: bool,
     /// The programs and modules that its calls did not find, if that is all that failed.
     pub(super) missing: Option<BTreeSet<String>>,
     pub(super) state: GoalState,

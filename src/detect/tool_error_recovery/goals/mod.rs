@@ -11,10 +11,12 @@ pub(super) use goal::End;
 use goal::{Goal, GoalState};
 
 use super::OpenReason;
-use super::purpose::{LINES, arguments, content, files_in_diff, finds_files, key, key_of, subject};
+use super::purpose::{
+    LINES, are_alike, arguments, content, files_in_diff, finds_files, key, key_of, share_word, subject,
+};
 use crate::detect::shared::{
-    Attempt, Does, Failure, FailureKind, Part, Phrases, Shown, found_nothing, identifiers, installed,
-    is_search, newly_installed,
+    Attempt, Does, FailureKind, Part, Phrases, Shown, found_nothing, identifiers, installed, is_search,
+    newly_installed,
 };
 use crate::trace::{Action, Digest, DigestMap, DigestSet, Text};
 
@@ -32,10 +34,8 @@ pub(super) struct Goals {
     looked_up: DigestSet,
     /// The keys of calls that succeeded since a file was last edited, except in a shell.
     done: DigestSet,
-    /// The keys of command lines that succeeded since a file was last edited, and before that. If one of the latter
-    /// raises an exception, it judges the changes in between.
+    /// The keys of command lines that succeeded.
     passed: DigestSet,
-    judges: DigestSet,
     /// The step of the latest new look-up.
     new_look: Option<u64>,
     /// The step of the latest hand-over to a human, and that of the latest new look-up before it.
@@ -125,15 +125,11 @@ impl Goals {
         }
     }
 
-    /// Marks the goals that fit as reached.
+    /// Marks the waiting goals that fit as reached.
     fn reach_where(&mut self, fits: impl Fn(&Goal) -> bool) {
-        self.settle_where(GoalState::Reached, fits);
-    }
-
-    fn settle_where(&mut self, state: GoalState, fits: impl Fn(&Goal) -> bool) {
         for goal in 0..self.all.len() {
-            if self.all.get(goal).is_some_and(&fits) {
-                self.reach(goal, state);
+            if self.all.get(goal).is_some_and(|goal| goal.is_waiting() && fits(goal)) {
+                self.reach(goal, GoalState::Reached);
             }
         }
     }
@@ -151,7 +147,6 @@ impl Goals {
         // After an edit, the same call is another attempt.
         if attempt.changes && (call.is_shell || call.parts.iter().any(|part| part.file.is_some())) {
             self.done.clear();
-            self.judges.extend(std::mem::take(&mut self.passed));
         }
         let done = if call.is_shell { &mut self.passed } else { &mut self.done };
         done.extend(call.key);
@@ -173,10 +168,12 @@ impl Goals {
         let same = arguments(action).filter(|_| !call.is_shell);
         let is_sent = |goal: &Goal| {
             let lines = goal.content.len();
-            same.is_some() && goal.arguments == same && (call.does != Does::Read || goal.does == Does::Read)
-                || lines >= LINES && goal.content.intersection(&sent).count() * 4 >= lines * 3
+            let is_same_call =
+                same.is_some() && goal.arguments == same && are_alike(&goal.program, &call.program);
+            let is_same_text = lines >= LINES && goal.content.intersection(&sent).count() * 4 >= lines * 3;
+            is_same_call || is_same_text
         };
-        self.reach_where(|goal| goal.is_waiting() && is_sent(goal));
+        self.reach_where(is_sent);
         self.found(&newly_installed(call));
         let mine = LazyCell::new(|| if call.is_shell { BTreeSet::new() } else { identifiers(action) });
         // A search in the shell, such as `find`, does what the file search tool could not.
@@ -193,7 +190,12 @@ impl Goals {
                     || subject.is_some_and(|subject| goal.subjects.contains(&subject))
             };
             let both_read = |goal: &Goal| goal.does == Does::Read && call.does == Does::Read;
-            let is_like = |goal: &Goal| both_read(goal) || goal.does != Does::Write && goal.is_transient;
+            let is_like = |goal: &Goal| {
+                both_read(goal)
+                    || goal.does != Does::Write
+                        && goal.is_transient
+                        && share_word(&goal.program, &call.program)
+            };
             let is_other = |goal: &Goal| !goal.is_shell && goal.program != call.program;
             self.reach_where(|goal| is_like(goal) && is_other(goal) && is_same(goal));
         }
@@ -245,7 +247,7 @@ impl Goals {
     fn found(&mut self, names: &BTreeSet<String>) {
         let is_found = |goal: &Goal| goal.missing.as_ref().is_some_and(|missing| missing.is_subset(names));
         if !names.is_empty() {
-            self.settle_where(GoalState::Elsewhere, is_found);
+            self.reach_where(is_found);
         }
     }
 
@@ -258,14 +260,16 @@ impl Goals {
         };
         // Of commands joined by `&&`, those before the one that failed have succeeded.
         let before = call.parts.iter().take(told.place);
-        if before.clone().any(Part::installs) && before.skip(1).chain([told]).all(|part| !part.apart) {
+        let line = attempt.failure().map_or("", |failure| &failure.line);
+        let has_installed =
+            before.clone().any(Part::installs) && !line.starts_with("E: ") && !line.starts_with("dpkg");
+        if has_installed && before.skip(1).chain([told]).all(|part| !part.apart) {
             let mut names = newly_installed(call);
             names.retain(|name| missing.as_ref() != Some(name));
             self.found(&names);
         }
         // A call that succeeded before need not succeed again.
-        let is_raised = attempt.failure().is_some_and(Failure::is_raised);
-        if call.key.is_some_and(|key| self.done.contains(&key) || is_raised && self.judges.contains(&key)) {
+        if call.key.is_some_and(|key| self.done.contains(&key)) {
             return;
         }
         let mine: BTreeSet<String> = match &told.file {
@@ -285,8 +289,9 @@ impl Goals {
         })
         .or_else(|| {
             find(&|goal| {
-                goal.state == GoalState::Elsewhere
-                    && (goal.missing.is_none() || missing.is_some())
+                // What was not found and then installed may still be missing.
+                let is_missing = goal.missing.is_some() && missing.is_some();
+                (goal.state == GoalState::Elsewhere || goal.state == GoalState::Reached && is_missing)
                     && goal.calls.iter().any(|(key, _)| *key == call.key)
             })
         });
@@ -310,6 +315,7 @@ impl Goals {
             all.insert(name);
             all
         });
+        goal.went_before |= call.key.is_some_and(|key| self.passed.contains(&key));
         goal.arguments = arguments(action).filter(|_| !is_there);
         self.unadmitted |= !goal.is_shell && goal.does != Does::Read && is_there;
         goal.is_transient &= attempt.is_transient();
@@ -373,7 +379,7 @@ impl Goals {
 
     pub(super) fn memory(&self) -> usize {
         let digests = self.looked_up.len() + self.done.len() + self.changed.len();
-        let digests = digests + self.passed.len() + self.judges.len();
+        let digests = digests + self.passed.len();
         let lines: usize = self.all.iter().map(|goal| goal.content.len() + goal.subjects.len()).sum();
         self.all.len() * 1_024 + (digests + lines) * 2 * size_of::<Digest>() + self.tail.len() * 16
     }
