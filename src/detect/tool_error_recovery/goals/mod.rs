@@ -289,7 +289,7 @@ impl Goals {
         })
         .or_else(|| {
             find(&|goal| {
-                // What was not found and then installed may still be missing.
+                // A command that was installed may still be missing.
                 let is_missing = goal.missing.is_some() && missing.is_some();
                 (goal.state == GoalState::Elsewhere || goal.state == GoalState::Reached && is_missing)
                     && goal.calls.iter().any(|(key, _)| *key == call.key)
