@@ -33,13 +33,14 @@ pub(super) struct LastWords {
 }
 
 impl LastWords {
-    pub(super) fn add(&mut self, text: &str) {
+    /// Adds a message, or the arguments of the call that ends the run.
+    pub(super) fn add(&mut self, text: &str, any_check_failed: bool) {
         // `5 passed, 0 failed` admits nothing.
         let text = text.replace(" 0 failed", "");
         self.admit |= CONFESSES.occur_in(&text);
         let mut sentences = text.split(['\n', '!', '?', ';']).flat_map(|line| line.split(". "));
         let admits = |words: &str| CHECK_FAILED.is_match(words) && !NONE_FAILED.is_match(words);
-        self.admit_check = sentences.any(admits) && !ALL_PASS.is_match(&text);
+        self.admit_check = any_check_failed && sentences.any(admits) && !ALL_PASS.is_match(&text);
     }
 }
 

@@ -306,7 +306,7 @@ impl Fold for Recovery {
                 self.sent_back = None;
                 self.goals.message(step.index(), *text);
                 if self.any_failed() {
-                    self.last_words.add(&text.to_str());
+                    self.last_words.add(&text.to_str(), self.checks.any_failed);
                 }
             }
             return;
@@ -316,7 +316,7 @@ impl Fold for Recovery {
         if self.any_failed() && ends_run(action.name) {
             let mut said = String::new();
             each_text(action, |_, text, _| said.extend([text, "\n"]));
-            self.last_words.add(&said);
+            self.last_words.add(&said, self.checks.any_failed);
         }
         self.unsent.sent(action);
         let attempt = self.attempts.observe(step);
