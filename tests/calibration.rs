@@ -161,7 +161,7 @@ fn a_detector_that_keys_on_a_name_fails_pass_k() {
 }
 
 fn assert_survive_perturbation(detectors: &[Arc<dyn Detector>]) {
-    for seed in 0..5 {
+    for seed in 0..3 {
         let options = CalibrationOptions { trials: 8, seed, ..CalibrationOptions::default() };
         for detector in calibrate(&bundled(), detectors, &options).detectors {
             assert_eq!(detector.pass_k.flips, [], "{}", detector.detector);
@@ -226,12 +226,13 @@ fn always_firing_marks_a_tier_unproven() {
 #[test]
 fn a_sweep_covers_the_main_parameter() {
     let set = bundled();
+    let once = CalibrationOptions { trials: 1, ..CalibrationOptions::default() };
     for info in ALL {
         let sweep = sweep(&set, info, Confidence::Likely).unwrap();
         assert!(sweep.points.len() >= 5, "{}", info.id);
         let default = info.config(wrongturn::detect::Preset::Default, Actors::Agent)[sweep.parameter].clone();
         let point = sweep.points.iter().find(|point| point.value == default).unwrap();
-        let report = calibrate(&set, &[info.default_detector()], &CalibrationOptions::default());
+        let report = calibrate(&set, &[info.default_detector()], &once);
         assert_eq!(point.confusion, report.detectors[0].figures.confusion, "{}", info.id);
     }
 }

@@ -70,8 +70,8 @@ fn inputs_of_no_format_are_refused() {
 fn no_other_format_reads_a_fixture() {
     on_each(|format, path, bytes| {
         let is_other = |other: &Format| *other != format && !READS_OTHERS.contains(other);
-        // Every third of them, another third for other fixtures.
-        for other in Format::VARIANTS.iter().copied().skip(bytes.len() % 3).step_by(3).filter(is_other) {
+        // Every sixth of them, another sixth for other fixtures.
+        for other in Format::VARIANTS.iter().copied().skip(bytes.len() % 6).step_by(6).filter(is_other) {
             let (traces, _) =
                 read_traces(bytes, &ReadOptions { format: Some(other), ..ReadOptions::default() });
             assert!(traces.is_empty(), "{other} reads {}", path.display());
@@ -106,8 +106,7 @@ fn objects_of_all_formats_may_stand_one_per_line() {
 #[test]
 fn foreign_lines_may_precede_objects() {
     let object = r#"{"foo": 1}"#;
-    let foreign =
-        [(object, 1), (object, 65), ("a text", 65), ("7", 1), (r#"{"level": "info", "traces": 0}"#, 1)];
+    let foreign = [(object, 65), ("a text", 65), ("7", 1), (r#"{"level": "info", "traces": 0}"#, 1)];
     for (format, object) in objects() {
         for (foreign, count) in foreign {
             let text = format!("{}{object}\n{object}\n", format!("{foreign}\n").repeat(count));
