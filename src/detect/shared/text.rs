@@ -31,7 +31,7 @@ static EXIT_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["eturncode>", 
 /// Volatile parts of an answer. Matches only at the start of a text; [`mask`] tries each position where one may begin.
 static VARYING: Pattern = Pattern::new(
     r"(?ix)^(?:
-    \b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b | \b0x[0-9a-f]+\b | \b[0-9a-f]{7,40}\b | \b\d{10,}\b
+    \b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b | \b0x[0-9a-f]+\b | \b[0-9a-f]{7,40}\b | \b\d{10,}(?:\.\d+)?\b
     | \b\d{4}-\d\d-\d\d(?:[t\x20]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?z?)?\b | \b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?\b
     | \b\d+(?:\.\d+)?\x20?(?:ns|us|ms|s|secs?|seconds?|mins?|minutes?|h|hours?)\b
     | /(?:private/)?(?:tmp|var/folders)/[\w.+/-]+
@@ -122,7 +122,7 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
         while starts != 0 {
             let at = 64 * number + starts.trailing_zeros() as usize;
             starts &= starts - 1;
-            let rest = text.get(at..).filter(|rest| at >= copied && may_vary(rest));
+            let rest = text.get(at..).filter(|rest| at >= copied && may_vary(rest) && !is_fraction(text, at));
             if let Some(length) =
                 rest.and_then(|rest| VARYING.length(rest)).filter(|_| !counts_down(text, at))
             {
@@ -145,6 +145,12 @@ fn counts_down(text: &[u8], at: usize) -> bool {
     before
         .split(|byte| !byte.is_ascii_alphabetic())
         .any(|word| matches!(word, b"remaining" | b"eta" | b"left"))
+}
+
+/// Returns true if the digits after a decimal point begin at a position: scores that differ there differ.
+fn is_fraction(text: &[u8], at: usize) -> bool {
+    let before = |count: usize| at.checked_sub(count).and_then(|at| text.get(at));
+    before(1) == Some(&b'.') && before(2).is_some_and(u8::is_ascii_digit)
 }
 
 /// Finds the positions in a text where something that varies may begin: at a slash before `t`, `v` or `p`, and at words
