@@ -139,7 +139,7 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns true if the time at a position is what remains: the answers of a countdown differ.
+/// Returns true if the time at a position is part of a countdown (`eta 12 s`), whose answers differ.
 fn counts_down(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(16)..at).unwrap_or_default().to_ascii_lowercase();
     before
