@@ -152,7 +152,7 @@ pub struct LoopEvidence {
     /// Number of different actions that occur at least twice in the range (`repeat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeating_keys: Option<u64>,
-    /// The tool, or the program of a command line; empty for turns without a call.
+    /// The tool, or the program of a command line; empty for questions and turns without a call.
     pub action: String,
     /// The location, if recorded.
     pub location: Option<String>,

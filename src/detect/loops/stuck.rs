@@ -115,7 +115,7 @@ impl Stuck {
     }
 
     /// Returns the equal failures up to this attempt, and whether they are a loop: `min_failures`, or one fewer if they
-    /// are consecutive, or two fewer with an exact repeat among these.
+    /// are consecutive, or two fewer if two of these are the same call.
     fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
         let (mut later, mut count, mut on_end, mut varied) = (now, 1, vec![now.key], false);
         let call = &attempt.call.call;

@@ -243,7 +243,7 @@ pub(crate) enum AnswerState {
     Waiting,
 }
 
-/// Phrases of these states in an answer, in lower case.
+/// Phrases in an answer that show its state, in lower case.
 const RUNNING: [&str; 4] =
     ["still running", "running in the background", "running in background", "process running"];
 const WAITING: [&str; 7] =

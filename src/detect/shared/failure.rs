@@ -32,7 +32,7 @@ pub(crate) struct Failure {
     pub(crate) wording: Digest,
     /// The digest of the line with the cause, with numbers masked; the signature if no line states one.
     pub(crate) cause: Digest,
-    /// The line that says what failed, shortened, for the messages of findings.
+    /// The line that says what failed, at most 160 characters. Findings quote it, and rules look for phrases in it.
     pub(crate) line: String,
     /// Whether a recorded flag, exit code or error type says that it failed, rather than the text of the answer.
     pub(crate) recorded: bool,

@@ -20,7 +20,7 @@ pub(crate) struct Looks {
 /// A series of looks. A single look that brings something new may come between two that do not.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct IdleLooks {
-    /// The step of the look that the first of these repeats.
+    /// The step of the earliest look that one of these repeats.
     pub(crate) first: u64,
     /// How many of the looks brought nothing new.
     pub(crate) count: u64,

@@ -24,7 +24,7 @@ static SHOWN_HINTS: LazyLock<Hints> = LazyLock::new(|| {
 static EXIT_CODE: Pattern = Pattern::new(
     r"(?i)^[(\[]?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code |rc=)(-?\d+)",
 );
-/// Parts of such a line in the spellings that harnesses use, to skip most answers quickly.
+/// Parts of the phrases above in the spellings that harnesses use, to skip most answers quickly.
 #[rustfmt::skip]
 static EXIT_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["eturncode>", "ETURNCODE>", "xit code", "xit Code",
     "XIT CODE", "xit status", "xit Status", "XIT STATUS", "xited with code", "XITED WITH CODE", "rc="]));

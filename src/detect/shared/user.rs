@@ -22,7 +22,7 @@ const REMEMBERED: usize = 2_000;
 pub(crate) struct UserSays {
     /// The number of messages that ask for something.
     pub(crate) messages: u64,
-    /// The number of these that differ from the one before, as the nudges of a harness do not.
+    /// The number of these that differ from the one before, unlike the repeated nudges of a harness.
     pub(crate) requests: u32,
     /// The step of the last of them.
     pub(crate) latest: u64,

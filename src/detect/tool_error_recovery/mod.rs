@@ -137,7 +137,7 @@ named! {
     pub enum OpenReason: "reason of an open goal" {
         /// The last check after a change failed, and none has passed since.
         FailedCheck = "failed_check",
-        /// A call was retried and never succeeded.
+        /// A call failed in several turns and has not succeeded since.
         NeverThrough = "never_through",
         /// Repeated look-ups failed.
         InVain = "in_vain",
@@ -147,7 +147,7 @@ named! {
         PassedOver = "passed_over",
         /// A change was rejected because of its format and never sent again.
         NeverSent = "never_sent",
-        /// The run ends with several failed calls in a row.
+        /// The run ends with several failed calls, or refused turns without a call, in a row.
         EndsFailing = "ends_failing",
     }
 }
