@@ -55,8 +55,8 @@ pub trait Detector: fmt::Debug + Send + Sync {
         meter.seal(fold.verdict())
     }
 
-    /// Explains the verdict on a trace: near misses, and changes that flip it. A [`Rule`](crate::detect::Rule) also
-    /// names changes to its configuration.
+    /// Explains the verdict on a trace: near misses, and changes that flip it. For a
+    /// [`Rule`](crate::detect::Rule), these include changes to its configuration.
     ///
     /// Every change is verified by running the detector again, at most 200 times in total.
     fn explain(&self, trace: &Trace) -> Explanation {
@@ -88,8 +88,8 @@ pub trait Fold: fmt::Debug + Send + Sync {
     /// Returns the confirmed findings, oldest first, each as it was when it was confirmed. The list only
     /// grows.
     ///
-    /// Every later verdict contains each of them under the same [`Finding::id`], perhaps grown, or another
-    /// finding that lists it in [`Finding::merged`]. By default nothing is confirmed before the end.
+    /// Every later verdict contains each of them under the same [`Finding::id`], perhaps with a longer range,
+    /// or another finding that lists it in [`Finding::merged`]. By default nothing is confirmed before the end.
     fn confirmed(&self) -> &[Finding] {
         &[]
     }

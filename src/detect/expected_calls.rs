@@ -40,8 +40,8 @@ struct Tool<S> {
     forms: Vec<Form<S>>,
     /// The step of its first call.
     first: Option<S>,
-    /// Whether the arguments of some call were not recorded. It may have been the expected call, so only calls that
-    /// compare no arguments are reported as missed.
+    /// Whether the arguments of any call were not recorded. That call may have been an expected one, so expected calls
+    /// that compare arguments are then never reported as missed.
     in_doubt: bool,
 }
 
@@ -49,7 +49,7 @@ struct Tool<S> {
 #[derive(Debug)]
 struct Form<S> {
     names: Vec<String>,
-    /// The values that the first call of the tool gave.
+    /// The values of these arguments in the first call of the tool.
     first: Vec<Option<Digest>>,
     /// The outcome of each expected call, keyed by its joined values.
     fates: DigestMap<Fate<S>>,

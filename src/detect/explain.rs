@@ -9,7 +9,7 @@ use serde_json::{Map, Number, Value};
 use super::{Counterfactual, Explanation, Finding, Fold, Verdict};
 use crate::trace::{Actors, Digest, DigestMap, Status, Step, Trace};
 
-/// Maximum number of times that the rule runs over the trace, not counting the run that is explained.
+/// Maximum number of times that the rule runs over the trace, after the first that gave the verdict.
 const MAX_RUNS: u32 = 200;
 const MAX_NEAR_MISSES: usize = 3;
 const MAX_REPEATS: u64 = 16;
@@ -86,7 +86,7 @@ impl Search<'_> {
     }
 
     /// Returns the smallest number up to `most` whose change flips the verdict, by doubling and bisection.
-    /// Assumes that every larger number up to `most` flips it too.
+    /// Assumes that all numbers from there up to `most` flip it too.
     fn smallest(&mut self, most: u64, change: &dyn Fn(u64) -> Counterfactual) -> Option<u64> {
         if most == 0 || !self.flips(&change(most)) {
             return None;
@@ -190,9 +190,9 @@ impl Search<'_> {
         }
     }
 
-    /// Records the nearest accepted value below a number, and the nearest above it, that flips the verdict. The
-    /// distance is at most the number's own size plus `above`. A number of at least 0 never becomes negative. Floats
-    /// move on a grid of `1 / FLOAT_UNITS`.
+    /// Records the nearest value below a number, and the nearest above it, that the rule accepts and that flips the
+    /// verdict. The distance is at most the number's absolute value plus `above`. A number of at least 0 never becomes
+    /// negative. Floats change in steps of `1 / FLOAT_UNITS`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "saturates; below 2^53")]
     fn vary_number(&mut self, number: &Number, above: i64, change: &dyn Fn(Value) -> Counterfactual) {
         let float = number.as_f64().map_or(0, |float| (float * FLOAT_UNITS).round() as i64);

@@ -99,7 +99,7 @@ named! {
 #[non_exhaustive]
 pub struct Finding {
     /// The id, unique in its trace and stable while the finding grows: the detector, a colon, and usually the step that
-    /// confirmed the finding, or its last step if only the end of the trace confirmed it.
+    /// confirmed the finding (its last step if only the end of the trace confirmed it).
     pub id: String,
     /// The id of the detector.
     pub detector: Cow<'static, str>,

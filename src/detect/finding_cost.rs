@@ -69,7 +69,7 @@ struct Mark {
     index: u64,
     turn: u64,
     duration: u64,
-    /// The tokens of the turn known up to this step.
+    /// The tokens of the turn, as far as steps up to this one record them.
     input: u64,
     output: u64,
     /// Whether duration, input and output are known.
@@ -117,7 +117,7 @@ impl Meter {
     }
 
     fn mark(&mut self, step: &Step<'_>, usage: Usage) {
-        // Sources may repeat the tokens of a turn on each of its steps, so the first ones count.
+        // Sources may repeat the tokens of a turn on each of its steps, so only the first ones count.
         let before = self.marks.last().filter(|before| before.turn == step.turn());
         let input = before.and_then(Mark::input).or(usage.input_tokens);
         let output = before.and_then(Mark::output).or(usage.output_tokens);
@@ -168,7 +168,7 @@ impl Meter {
         let mut next = marks.iter().peekable();
         while let Some(mark) = next.next() {
             duration = plus(duration, mark.duration());
-            // The turn's last step with usage in the range carries the turn's tokens known so far.
+            // Each mark holds the tokens of its turn so far, so only the last mark of a turn in the range is added.
             if next.peek().is_none_or(|after| after.turn != mark.turn) {
                 input = plus(input, mark.input());
                 output = plus(output, mark.output());

@@ -2,7 +2,7 @@
 //!
 //! [`default_detectors`] returns the detectors that run by default, and [`Detector::detect`] returns a [`Verdict`] with
 //! its [`Finding`]s. [`Registry`] builds detectors from JSON, and [`ALL`] lists those of this crate. Each rule is one
-//! module on top of `shared/`. CONTRIBUTING.md explains how to add one.
+//! module on top of `shared/`. CONTRIBUTING.md explains how to add a rule.
 
 mod confidence_filter;
 mod detector;
@@ -136,7 +136,7 @@ pub fn default_detectors() -> Vec<Arc<dyn Detector>> {
     ALL.iter().filter(|info| !info.opt_in).map(DetectorInfo::default_detector).collect()
 }
 
-/// Returns the verdict of a detector that compares actions if no action has its arguments recorded.
+/// Returns the verdict of detectors that compare actions, for a trace in which no action has its arguments recorded.
 fn incomparable() -> Verdict {
     Verdict::NotApplicable { reason: Cow::Borrowed("no action has its arguments recorded") }
 }

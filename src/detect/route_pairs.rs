@@ -20,8 +20,8 @@ struct Limits {
 #[derive(Debug)]
 pub(super) struct Pairs {
     limits: Limits,
-    /// For each pair that has begun, its deadline in the unit of the route and the index of the mark at its end. A pair
-    /// that has not ended by its deadline becomes a finding.
+    /// For each pair that has begun, its deadline in the unit of the route and the index of the milestone at its
+    /// end. A pair that has not ended by its deadline becomes a finding.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     /// Scratch: the pairs past their deadline.
     over: Vec<usize>,

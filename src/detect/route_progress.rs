@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::route_inefficiency::MilestoneEvidence;
 use crate::trace::{Actors, Milestone, ReferenceRoute, RouteIndex, Step, Target};
 
-/// Two consecutive milestones, by the index of the second in the list of marks. The first is the mark before it, or the
-/// virtual start.
+/// Two consecutive milestones, by the index of the second in [`RouteIndex::marks`]. The first is the mark before it, or
+/// the start of the run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pair {
     pub(super) end: usize,
@@ -39,7 +39,7 @@ pub(super) struct Tracker {
     /// Whether the start of the run counts as a milestone.
     virtual_start: bool,
     start: Option<Point>,
-    /// Where each mark was reached, by its index in the list of marks.
+    /// Where each mark was reached, by its index.
     reached: BTreeMap<usize, Point>,
     /// The number of scores reached.
     scores: usize,

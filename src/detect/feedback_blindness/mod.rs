@@ -24,7 +24,7 @@ named! {
     /// Which repeats are blind.
     #[non_exhaustive]
     pub enum BlindnessDefinition: "definition" {
-        /// A repeat that fails for a cause that the agent has seen, with nothing relevant changed.
+        /// A repeat that fails for a cause that the agent has seen before, with nothing relevant changed since.
         SameCause = "same_cause",
         /// Any repeat of an action whose text failed or got a negative answer, as published by `BenchTrace`.
         Phrases = "phrases",
@@ -39,14 +39,14 @@ pub struct FeedbackBlindnessConfig {
     pub actors: Actors,
     /// Which repeats are blind.
     pub definition: BlindnessDefinition,
-    /// Maximum number of turns that may fail for the same cause before any further one is blind, and the number of
-    /// turns without a call, refused in the same way, that is blind; at least 2 (`same_cause`).
+    /// After this many turns that failed for the same cause, every further one is blind. Turns without a call that are
+    /// refused in the same way are blind from this number on. At least 2 (`same_cause`).
     pub max_failures: u64,
     /// Calls that are meant to be made again and again (`same_cause`).
     pub exempt: Vec<PollingCall>,
     /// Failures that may be retried (`same_cause`); `null` for none.
     pub transient: Option<TransientRules>,
-    /// Number of earlier actions in which a refusal counts (`phrases`); `null` for all.
+    /// Number of preceding actions whose refusals count (`phrases`); `null` for all.
     pub window: Option<u64>,
     /// Phrases that make an observation negative; case is ignored (`phrases`).
     pub patterns: Vec<String>,

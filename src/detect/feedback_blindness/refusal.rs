@@ -41,8 +41,8 @@ impl Refusal {
         call.does == Does::Write && same_file && has_words && self.wording == now.wording
     }
 
-    /// Returns true if both calls write the same file, or the harness refused the same command in both. In either
-    /// case, the wording of the failures must be the same.
+    /// Returns true if both calls failed with the same wording and write the same file or hold the same command, which
+    /// the harness refused.
     pub(super) fn is_refused_as(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
         let runs = |part: &Part| before.parts.iter().any(|other| before.text_of(other) == call.text_of(part));
@@ -56,7 +56,7 @@ impl Refusal {
     /// same wording on the same file, command or parameter.
     pub(super) fn is_repeated_by(&self, now: &Self, failure: &Failure) -> bool {
         let (before, call) = (&self.call.call, &now.call.call);
-        // Another view of the same failure is new, so the lines must be equal: `pytest | tail` after `pytest`.
+        // Without a stated cause, the whole lines must be equal: `pytest | tail` after `pytest` shows something new.
         let has_cause =
             matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage | FailureKind::Refused);
         let same_line = has_cause || !call.is_shell || self.call.line == now.call.line;
@@ -67,7 +67,7 @@ impl Refusal {
                 // `python -c "import numpy"` checks whether the module is there now.
                 FailureKind::Missing(_) if call.is_shell => {
                     let sets_path = call.text.contains("export path=");
-                    // `pip install setuptools && python setup.py build`
+                    // It first installs more: `pip install setuptools && python setup.py build`.
                     let installs_more = !call.parts.last().is_some_and(Part::installs)
                         && !installed(&call.text).is_subset(&installed(&before.text));
                     !sets_path
@@ -90,7 +90,7 @@ impl Refusal {
             let is_final = failure.has_unknown_separator() || self.misfits_as(now, failure);
             return !is_final && !self.is_followed_by(change, now);
         };
-        // Installing `numpy` brings `numpy.distutils`.
+        // Installing `numpy` also provides `numpy.distutils`.
         let name = name.split('.').next().unwrap_or_default();
         let target = change.call.target.as_deref().map(str::to_lowercase);
         let is_run =

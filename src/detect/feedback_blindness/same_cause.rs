@@ -31,8 +31,8 @@ pub(super) struct Blindness {
     barred: Barred,
     /// The number of the latest attempt that ran something.
     ran: u64,
-    /// The number of the latest attempt that succeeded, by tool that writes, program that checks, and key of a call
-    /// that had failed.
+    /// The number of the latest attempt that succeeded, by the tool if it writes, by the program if it checks, and by
+    /// the key of the call if that had failed before.
     went_through: DigestMap<u64>,
     /// The number of the latest successful read of each file, by its name; at most [`MOST_CALLS`].
     read: DigestMap<u64>,
@@ -103,7 +103,7 @@ impl Blindness {
         let changed_since =
             |earlier: &Refusal| self.changes.front().is_some_and(|(at, _)| *at > earlier.number);
         if let Some(last) = last.filter(|last| last.turn != now.turn) {
-            // The count starts over if the user spoke, and gave a value that the call uses or refused the call.
+            // The count starts over if the user spoke, and either refused the call or gave a value that it uses.
             let user_spoke = self.user.latest > last.step;
             let given = user_spoke && (by_user || !call.is_shell && self.user.gave(action));
             // After a change, it also starts over if the same call or a check gets a different answer.
@@ -122,7 +122,7 @@ impl Blindness {
             {
                 refused.turns = 0;
             } else if went_through {
-                // A check passed in between, which may have removed the cause: this turn does not exceed the limit yet.
+                // A check passed in between, so the cause may be gone. This turn does not exceed the limit yet.
                 refused.turns = refused.turns.min(self.max_failures - 1);
             }
         }
@@ -185,7 +185,7 @@ impl Blindness {
     /// Returns the latest failure of another turn that a call repeats, unless something in between excuses that.
     fn repeated(&self, refused: &Refused, now: &Refusal, failure: &Failure, by_user: bool) -> Option<Blind> {
         let call = &now.call.call;
-        // If the call went through since, it may fail again for a cause of its own.
+        // If the call has succeeded since, it may now fail for another cause.
         let went_through = call.key.and_then(|key| self.went_through.get(&key)).copied().unwrap_or(0);
         let went_through = went_through.max(self.read_again(call, failure));
         let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());

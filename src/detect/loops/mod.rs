@@ -43,8 +43,8 @@ pub struct LoopConfig {
     /// Maximum number of other calls with new answers between two of the equal calls.
     pub max_gap: u64,
     /// How many equal failures make a loop; at least 2. One fewer suffices if they are consecutive, two fewer
-    /// if one of these calls also repeats exactly. Exact repeats among all failures of a program can suffice
-    /// earlier.
+    /// if two of these are also the same call, and three fewer if each exactly repeats an earlier failed call of the
+    /// same program.
     pub min_failures: u64,
     /// How many consecutive looks that show nothing new make a loop; at least 2.
     pub min_looks: u64,
@@ -136,7 +136,7 @@ named! {
         NoCall = "no_call",
         /// The same question of the agent in answer to different messages, without a call in between.
         SameQuestion = "same_question",
-        /// Any repeated key, regardless of the answer ([`LoopDefinition::Repeat`]).
+        /// Any repeated action, regardless of the answer ([`LoopDefinition::Repeat`]).
         Repeat = "repeat",
     }
 }
@@ -149,10 +149,10 @@ pub struct LoopEvidence {
     pub kind: LoopKind,
     /// Number of occurrences.
     pub repeat_count: u64,
-    /// Number of keys with two or more occurrences in the range (`repeat`).
+    /// Number of different actions that occur at least twice in the range (`repeat`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeating_keys: Option<u64>,
-    /// The tool, or the program of a command line; empty for turns without a call.
+    /// The tool, or the program of a command line; empty for questions and turns without a call.
     pub action: String,
     /// The location, if recorded.
     pub location: Option<String>,

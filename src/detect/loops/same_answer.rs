@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::detect::shared::{Attempt, Does, Meaning, found_nothing, is_withheld, words};
 use crate::trace::{Action, Digest};
 
-/// The latest of them since the user last spoke and something last changed.
+/// The latest of these calls since the last change or request of the user.
 #[derive(Debug, Default)]
 pub(super) struct SameAnswer(VecDeque<Answered>);
 
@@ -23,8 +23,8 @@ impl SameAnswer {
     /// Minimum length, in bytes, of an answer that different calls do not get by chance.
     const LONG: usize = 100;
 
-    /// Records an attempt. If it is such a call, returns the number of turns with the same answer and the step of the
-    /// first, unless all their calls are equal.
+    /// Records an attempt. If it is such a search or fetch, returns the number of turns with the same answer and the
+    /// step of the first, unless all their calls are equal.
     pub(super) fn observe(&mut self, attempt: &Attempt, action: &Action<'_>) -> Option<(u64, u64)> {
         if attempt.changes {
             self.clear();

@@ -5,7 +5,7 @@ use crate::trace::{Actor, Digest, Event, Step, Text};
 /// The number of leading characters of a message that are compared.
 const HEAD: usize = 300;
 
-/// Counts equal questions of the agent, each in answer to another message and with no call in between. Equal
+/// Counts equal questions of the agent, each in answer to a different message and with no call in between. Equal
 /// statements do not count: an agent may have to report the same state again and again.
 #[derive(Debug, Default)]
 pub(super) struct SameQuestion {

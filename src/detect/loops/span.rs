@@ -68,10 +68,10 @@ impl Span {
         self
     }
 
-    /// Shows the call of an attempt and its answer, unless others are shown already.
+    /// Sets the call and the answer that the message shows, unless they are set already.
     pub(super) fn show(&mut self, attempt: &Attempt, action: &Action<'_>) {
         self.shown.get_or_insert_with(|| Shown::with(&attempt.call, action));
-        // Failures quote the most frequent line, which may be empty.
+        // For failures, `quote` has set the most frequent line, which may be empty.
         if self.said.is_empty() && self.kind != LoopKind::RepeatedFailure {
             self.said = match (attempt.failure(), action.observation.present()) {
                 (Some(failure), _) => excerpt(&failure.line, 100),

@@ -67,8 +67,8 @@ impl Stuck {
         }
     }
 
-    /// Returns true if the user has named the file that a call reads, or the script that it runs, since the last such
-    /// call, as a scheduled prompt does.
+    /// Returns true if, since the latest equal call, the user has named the file that the call reads or the script that
+    /// it runs, as scheduled prompts do.
     fn is_asked_for(&self, key: Digest, attempt: &Attempt) -> bool {
         let call = &attempt.call.call;
         let read = call.target.as_deref().filter(|_| call.does == Does::Read).map(shell::last_part);
@@ -115,7 +115,7 @@ impl Stuck {
     }
 
     /// Returns the equal failures up to this attempt, and whether they are a loop: `min_failures`, or one fewer if they
-    /// are consecutive, or two fewer with an exact repeat among these.
+    /// are consecutive, or two fewer if two of these are the same call.
     fn failure(&self, now: &Past, attempt: &Attempt) -> (Span, bool) {
         let (mut later, mut count, mut on_end, mut varied) = (now, 1, vec![now.key], false);
         let call = &attempt.call.call;

@@ -8,7 +8,8 @@ use crate::detect::{
 };
 use crate::trace::{Actors, Digest, DigestMap, Digests, Step};
 
-/// Counts how often each key occurs in a segment without progress. The finding covers the whole segment.
+/// Counts how often each key (call and location) occurs in a segment without progress. The finding covers the whole
+/// segment.
 #[derive(Debug, Default)]
 pub(in crate::detect) struct LoopRepeat {
     actors: Actors,

@@ -1,5 +1,4 @@
-//! The rules as their sources publish them, each a small fold next to the default rule. Their results must
-//! not change.
+//! The rules as their sources publish them. Their results must not change.
 
 mod loop_repeat;
 mod recovery_rate;

@@ -25,7 +25,7 @@ pub(in crate::detect) struct RecoveryRate {
 
 #[derive(Debug, Default)]
 struct Tool {
-    /// Calls since the first error.
+    /// Calls of the tool since the first error of any tool.
     calls: u64,
     /// The name as messages show it, with the program if shell calls are distinguished.
     name: String,
@@ -37,7 +37,7 @@ struct Tool {
 struct Failure {
     step: u64,
     tool: usize,
-    /// Calls of the tool up to this one.
+    /// [`Tool::calls`] at this error.
     calls: u64,
     arguments: Option<Digest>,
     recovered: Option<Recovery>,

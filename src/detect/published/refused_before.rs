@@ -1,5 +1,5 @@
-//! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that earlier failed or got an
-//! answer with a negative phrase.
+//! `feedback_blindness` as `BenchTrace` publishes it: any repeat of a command that failed earlier, or
+//! whose answer held a negative phrase.
 
 use crate::detect::feedback_blindness::{finding, quote};
 use crate::detect::shared::{Phrases, quoted};

@@ -19,14 +19,14 @@ const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "com
 #[rustfmt::skip]
 const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpath", "absolutepath", "targetfile",
     "relativepath", "uri", "url"];
-/// Arguments that say which of its operations a tool is to do: `browser` with `{"action": "snapshot"}`.
+/// Arguments that name an operation of the tool: `browser` with `{"action": "snapshot"}`.
 const OPERATIONS: [&str; 2] = ["action", "operation"];
 const CODE: [&str; 4] = ["code", "jscode", "pythoncode", "sourcecode"];
-/// The line that ends code in a command line that is made of it. No code has it.
+/// The line that ends the here-document in which code becomes a command line. Assumed not to occur in code.
 const END: &str = "END_OF_CODE";
 /// Arguments that name the directory in which a command line runs.
 const PLACES: [&str; 3] = ["workdir", "cwd", "workingdirectory"];
-/// Arguments that ask to run a command outside a sandbox, unless they have one of the values below.
+/// Arguments that ask to run a command outside a sandbox, unless their value is one of `USUAL_RIGHTS`.
 const RIGHTS: [&str; 3] = ["sandboxpermissions", "withescalatedpermissions", "dangerouslydisablesandbox"];
 const USUAL_RIGHTS: [&[u8]; 3] = [b"false", b"null", b"\"use_default\""];
 /// Arguments that say how a call is made, not what it does. Calls that differ only in these are equal.
@@ -38,8 +38,8 @@ const ASIDE: [&str; 19] = ["description", "explanation", "thought", "reason", "c
 /// Maximum length of a value in a message, in characters.
 const VALUE: usize = 32;
 
-/// The endings of these names in any spelling, except those of directories, and the beginning of a patch, to
-/// skip most arguments quickly.
+/// The endings of the names above in any spelling, except `CODE`, `PLACES` and `RIGHTS`, and the beginning of a patch.
+/// Calls of tools other than shells are skipped quickly if their arguments contain none of these.
 static NAMES: LazyLock<Hints> = LazyLock::new(|| {
     const ENDINGS: &str = "ommand cmd Cmd ction peration eystrokes cript ine ath ilename ile_name ileName ile-name ile uri \
         Uri url Url escription xplanation hought eason omment ote otes isk ackground imeout ms Ms okens tty Tty ogin toolAction toolSummary";
@@ -90,7 +90,7 @@ impl<'a> Given<'a> {
         )
     }
 
-    /// Reads the known arguments of an action.
+    /// Reads the known arguments of a call that is not given code. `to_shell` is true if the tool is a shell.
     pub(super) fn by(action: &'a Action<'_>, to_shell: bool) -> Self {
         let json = action.arguments.as_ref().present().and_then(Arguments::json);
         let says_something =
@@ -163,7 +163,7 @@ impl<'a> Given<'a> {
         given.line = line.filter(|line| !about_a_file && !line.trim().is_empty());
         given.target = targets.into_iter().flatten().next().or(listed);
         given.patch = patch;
-        // If all arguments are asides, as those of `think`, they are the content of the call and are kept.
+        // If all arguments are asides, as for `think`, they are the content of the call and are kept.
         if others && !asides.is_empty() {
             let asides: Vec<&str> = asides.iter().map(String::as_str).collect();
             given.without_asides = Some(Members::of(json).without(&asides));
@@ -172,7 +172,8 @@ impl<'a> Given<'a> {
     }
 }
 
-/// Returns the code that a call hands to an interpreter: a text, or an argument that is named `code` or the like.
+/// Returns the code that a call hands to an interpreter: its arguments if they are a text, or the argument `code` or
+/// similar.
 fn code(action: &Action<'_>) -> Option<String> {
     let json = action.arguments.as_ref().present().and_then(Arguments::json)?;
     let mut code = Json::new(json.as_bytes()).string().ok().map(Cow::into_owned);

@@ -66,8 +66,7 @@ impl Attempt {
     }
 }
 
-/// Pairs calls that were left running with the polls that bring their outcomes. Remembers at most eight such
-/// calls.
+/// Pairs calls that were left running with the polls that bring their outcomes. Remembers at most eight running calls.
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     actors: Actors,
@@ -78,12 +77,12 @@ pub(crate) struct Attempts {
     running: VecDeque<Running>,
     /// The keys of the calls that changed something.
     changes: DigestSet,
-    /// The number of the latest action that waits, polls or is left running; by key, that of the latest look.
+    /// The number of the latest action that waits, polls or is left running, and of the latest look with each key.
     waited: u64,
     looked: DigestMap<u64>,
     /// Excused attempts by key: the latest outcome, how many in succession had it, and the step of the first.
     excused: DigestMap<(Digest, u64, u64)>,
-    /// The latest action, if it was not answered, and the form in which messages show it.
+    /// The latest action, if it was not answered, and the form in which findings show it.
     unpaired: Option<(Attempt, Shown)>,
 }
 
@@ -198,15 +197,15 @@ impl Attempts {
         Some(attempt)
     }
 
-    /// Returns true if a call with such a part, made after a step, is still running, and the agent has since done
-    /// nothing but wait.
+    /// Returns true if a call that was made after the step `after` and has a `wanted` part is still running, and the
+    /// agent has only waited since.
     pub(crate) fn ends_running(&self, wanted: impl Fn(&Part) -> bool, after: u64) -> bool {
         let runs = |run: &Running| run.step > after && run.call.call.parts.iter().any(&wanted);
         self.waited == self.actions && self.running.iter().any(runs)
     }
 
-    /// Returns the call without an answer that this message answers, with its outcome, and the call as
-    /// messages show it. The message must come from the user or the environment, directly after the call.
+    /// Returns the unanswered call that this message answers, with its outcome, and the call as findings show it. The
+    /// message must come from the user or the environment and directly follow the call.
     pub(crate) fn answered(&mut self, step: &Step<'_>) -> Option<(Attempt, Shown)> {
         let Event::Message(text) = step.event() else { return None };
         let (mut attempt, shown) = self.unpaired.take()?;
@@ -244,7 +243,7 @@ pub(crate) enum AnswerState {
     Waiting,
 }
 
-/// Phrases of these states in an answer, in lower case.
+/// Phrases in an answer that show its state, in lower case.
 const RUNNING: [&str; 4] =
     ["still running", "running in the background", "running in background", "process running"];
 const WAITING: [&str; 7] =
@@ -311,7 +310,7 @@ impl AnswerState {
 
 /// Returns true if a program or tool only waits: `sleep`, `wait_for_next_day`, `computer wait`.
 fn waits(program: &str) -> bool {
-    // Most programs do not, and need no list of words.
+    // Fast path: most programs do not wait.
     if !["wait", "leep"].iter().any(|part| program.contains(part)) {
         return false;
     }

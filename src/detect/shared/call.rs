@@ -28,8 +28,9 @@ pub(crate) struct Call {
     /// The normal text of a command line, in lower case: its commands without wrappers, setup and trailing filters.
     /// Empty for other calls, whose arguments are compared by digest.
     pub(crate) text: String,
-    /// Equal for calls that do the same thing. It is made of the location and, for a command line, the directory and
-    /// normal text, otherwise the tool and arguments. `None` if the arguments were not recorded.
+    /// Equal for calls that do the same thing. It is made of the location and, for a command line, the directory,
+    /// requested permissions and normal text, otherwise the tool and arguments. `None` if the arguments were not
+    /// recorded.
     pub(crate) key: Option<Digest>,
     /// The digest of the variables that are set for its commands: `JDK=21 make`.
     pub(crate) assigned: Digest,
@@ -44,7 +45,7 @@ pub(crate) struct Part {
     pub(crate) program: Arc<str>,
     /// The beginning of the command, for messages only; empty if it is not a command line.
     pub(crate) shown: Box<str>,
-    /// Where [`Call::text`] has the command.
+    /// The range of the command in [`Call::text`].
     text: Range<usize>,
     /// The file that it writes, by its base name; `?` if that is not known.
     pub(crate) file: Option<String>,
@@ -142,7 +143,7 @@ impl Call {
             let first = commands.first();
             let is_own = first.is_some_and(|first| first.program() == tool)
                 && !Meaning::of(tool).is(Meaning::INTERPRETER);
-            // If the line calls the tool by its own name, the rest of the line is text, not commands.
+            // If the line begins with the name of its tool, the rest of the line is text, not commands.
             let told = if is_own { first.map(std::slice::from_ref).unwrap_or_default() } else { commands };
             let mut parts: Vec<Part> = Vec::with_capacity(4);
             let mut text = String::with_capacity(line.len());
@@ -238,7 +239,7 @@ impl Call {
         self.text.get(part.text.clone()).unwrap_or_default()
     }
 
-    /// Returns the program of the last simple command: the one whose status a command line ends with.
+    /// Returns the program of the last simple command, whose status is that of the command line.
     pub(crate) fn last_program(&self) -> &str {
         self.parts.last().map_or("", |part| &part.program)
     }

@@ -45,7 +45,7 @@ named! {
         RejectedBeforeRunning = "rejected_before_running",
         /// A turn without a call, which the harness refused.
         NoCall = "no_call",
-        /// A call written as text, whose JSON is broken, and which was not run.
+        /// A call in the text of a message, which was not run because its JSON is broken.
         TextNotJson = "text_not_json",
     }
 }

@@ -11,9 +11,9 @@ impl Call {
         joined.take_while(move |part| !std::mem::replace(&mut is_over, part.apart)).filter(|part| !part.feeds)
     }
 
-    /// Returns true if a failure without output may be an answer: the last part reads, or a part that decides the
-    /// status searches or reads with its errors discarded, and no other deciding part has its errors discarded.
-    /// Other parts report their failures on standard error.
+    /// Returns true if a failure without output may be a negative answer: the last part reads, or a part that decides
+    /// the status searches or reads with its errors discarded. False if any other deciding part has its errors
+    /// discarded, because its failure prints nothing either.
     pub(crate) fn may_say_no(&self) -> bool {
         let looks = |part: &Part| is_search(&part.program) || part.does == Does::Read && part.silenced;
         let last_reads = self.parts.last().is_some_and(|last| last.does == Does::Read);

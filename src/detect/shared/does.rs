@@ -23,7 +23,7 @@ pub(crate) enum Does {
     Note,
 }
 
-/// Calls that write, copy, move or remove files or make folders, as they appear in an inline script.
+/// Functions that write, copy, move or remove files or make folders, as an inline script calls them.
 const WRITING_CODE: [&str; 8] = [
     "write_text(",
     ".writelines(",
@@ -265,7 +265,7 @@ pub(crate) fn installed(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// Returns what a call installs, as [`installed`] does. Nothing if it removes something, or only says what it would do.
+/// Returns what a call installs, as [`installed`] does. Empty if the call removes something or is a dry run.
 pub(crate) fn newly_installed(call: &Call) -> BTreeSet<String> {
     let removes = || ["uninstall", "remove", "--dry-run"].iter().any(|word| call.text.contains(word));
     if call.parts.iter().any(Part::installs) && !removes() { installed(&call.text) } else { BTreeSet::new() }

@@ -1,7 +1,8 @@
 //! Whether an action failed, what it said, and what kind of failure that is.
 //!
-//! An exit code of 0 is trusted only if nothing on the command line can hide a failure, or its last command is a
-//! code snippet, and the command is not a client that answers with an error. Otherwise the text of the answer decides.
+//! An exit code of 0 is trusted if nothing on the command line can hide a failure, or if its last command is a code
+//! snippet, but not if a client such as `curl` gives a short answer, which may be an error of the server. In all other
+//! cases, the text of the answer decides.
 
 use std::borrow::Cow;
 
@@ -31,7 +32,7 @@ pub(crate) struct Failure {
     pub(crate) wording: Digest,
     /// The digest of the line with the cause, with numbers masked; the signature if no line states one.
     pub(crate) cause: Digest,
-    /// The line that says what failed, shortened, for the messages of findings.
+    /// The line that says what failed, at most 160 characters. Findings quote it, and rules look for phrases in it.
     pub(crate) line: String,
     /// Whether a recorded flag, exit code or error type says that it failed, rather than the text of the answer.
     pub(crate) recorded: bool,
@@ -122,7 +123,7 @@ impl Failure {
         let templates: Vec<String> = told.iter().chain(&details).map(say).collect();
         // Failed assertions differ in their values, so the numbers in them are kept.
         let is_assertion = |line: &str| is_report && (DIFFERS.is_match(line) || ASSERTS.is_match(line));
-        // An edit that does not apply quotes the text that it looked for.
+        // An edit that does not apply quotes the text that it looked for, so that text is cut off.
         let edits = !call.is_shell && call.does == Does::Write;
         let mask = |line: &String| {
             let line = line.split("old_str `").next().filter(|_| edits).unwrap_or(line);
@@ -240,7 +241,7 @@ impl Failure {
             && SHELLS.iter().any(|shell| self.line.starts_with(shell))
     }
 
-    /// Returns true if the line with the cause names the type of an error.
+    /// Returns true if the line that says what failed begins with the type of an error.
     pub(crate) fn is_raised(&self) -> bool {
         TYPED.is_match(&self.line)
     }
@@ -267,7 +268,7 @@ fn installs_all(call: &Call, answer: &str) -> bool {
     call.parts.last().is_some_and(Part::installs) && after.is_some_and(|after| !after.contains("ERROR"))
 }
 
-/// Returns true if an action failed by its status, unless the command was meant to end, or by its answer.
+/// Returns true if an action failed by its status (unless the command was meant to end) or by its answer.
 fn has_failed(call: &Call, action: &Action<'_>) -> bool {
     let answer = action.observation.present();
     let was_stopped = action.reason == Some(UnknownReason::Interrupted) || answer.is_some_and(was_aborted);

@@ -13,7 +13,7 @@ use crate::trace::first_chars;
 /// Maximum length of a line that can state a failure, in bytes.
 const LONGEST: usize = 400;
 
-/// Maximum number of lines of an output whose last lines may state the failure in unknown words.
+/// In an output of at most this many lines, messages quote a line even if it has no known phrase of failure.
 const SILENT: usize = 3;
 
 /// Returns true if a line says that something failed. A line that the command itself contains does not count.
@@ -56,7 +56,7 @@ pub(super) fn names_itself(line: &str, call: &Call) -> bool {
 
 /// Returns the lines of a failed answer that say what failed, at most eight.
 pub(super) fn telling<'a>(call: &Call, answer: &'a str, all: &[&'a str]) -> Vec<&'a str> {
-    // A syntax error has only a place.
+    // The report of a syntax error may begin with a place, without a `Traceback` line.
     let is_syntax = all.last().is_some_and(|line| line.starts_with("SyntaxError: "));
     let is_start =
         |line: &&str| line.starts_with("Traceback (most recent") || is_syntax && line.starts_with("File \"");
@@ -160,7 +160,7 @@ fn counts_validation_errors(line: &str) -> bool {
     before.is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Returns the error that a line of a list of flake8's names: `- E999 SyntaxError: unmatched ')'`.
+/// Returns the error in a line as flake8 lists it: `- E999 SyntaxError: unmatched ')'`.
 fn flaw(line: &str) -> Option<&str> {
     line.strip_prefix("- ").filter(|_| FLAW.is_match(line))
 }

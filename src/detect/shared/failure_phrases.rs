@@ -84,7 +84,7 @@ pub(super) static NO_TOOL: Pattern = Pattern::new(
 pub(super) static DONE: Pattern = Pattern::new(
     r"(?i)\balready (?:exists?|in use|running|installed|authenticated)\b|: file exists\b|\bno such process\b|\bno (?:active|running) (?:session|process|task)\b|\banother instance\b.* running|^rm: cannot remove .*: no such file",
 );
-/// Answers to a poll that does not know the command that it asks for.
+/// Answers to a poll whose command or session is not known.
 pub(super) static NO_SESSION: Pattern = Pattern::new(
     r"(?i)^\W*(?:error: )?(?:(?:no|unknown|no such|invalid) (?:task|shell|process|session)\b|(?:task|shell|process|session)\b.{0,60}? not found\b)",
 );

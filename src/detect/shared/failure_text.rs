@@ -84,7 +84,7 @@ pub(super) fn states_failure(call: &Call, answer: Text<'_>) -> bool {
         || call.does == Does::Run && last.iter().take(4).any(|line| COUNTS.is_match(line))
 }
 
-/// Returns true if the code on a command line catches such an exception and prints it: `except ValueError as e: …`.
+/// Returns true if a line names an exception that code on the command line catches: `except ValueError as e: …`.
 fn is_caught(line: &str, call: &Call, tail: &str) -> bool {
     let name = line.split([':', '(']).next().unwrap_or_default().trim().to_lowercase();
     let catches = || call.text.contains("except ") && call.text.contains(&name);

@@ -134,7 +134,7 @@ impl History {
         let target = call.target.as_deref().filter(|_| call.does == Does::Write && !checks);
         let program = Digest::of_text(&call.program);
         let program = match attempt.failure() {
-            // A harness may refuse any command in the same words.
+            // A harness may refuse any command in the same words, so refusals are compared across programs.
             Some(failure) if call.is_shell && failure.kind == FailureKind::Refused => Digest::NONE,
             _ if call.is_shell => program.and(Digest::NONE),
             _ => program,

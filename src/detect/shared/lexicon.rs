@@ -52,7 +52,7 @@ lists! {
     LINE: "cmd command commands in local";
     /// In the name of a tool: it runs Python code.
     PYTHON: "ipython jupyter python python3";
-    /// Likewise, for JavaScript.
+    /// In the name of a tool: it runs JavaScript code.
     JAVASCRIPT: "javascript js nodejs";
     /// In the name of a tool: it runs code, if the name also has a word for running.
     CODE: "code interpreter repl";
@@ -72,7 +72,7 @@ lists! {
     READS: "Get-ChildItem Get-Command Get-Content Get-Item Measure-Object Select-String Sort-Object Test-Path Where-Object [ ag awk basename cat cmp command cut date df diff dirname du echo egrep env fd fgrep file find free grep head \
         id jq less ls lsof more nl od pgrep pidof printenv printf ps pwd readlink realpath rg sed sleep sort ss stat tail \
         test tr tree type uname uniq wc whereis which whoami xxd";
-    /// A program that changes something. A program in neither list runs something.
+    /// A program that changes something. A program in neither this nor the previous list runs something.
     WRITES: "Add-Content Copy-Item Move-Item New-Item Out-File Remove-Item Set-Content Stop-Process apply_patch applypatch chmod chown cp dd install kill killall ln mkdir mv patch pkill rm rsync scp service \
         systemctl tar taskkill tee touch truncate unzip useradd";
     /// A subcommand that changes what later commands find.
@@ -101,7 +101,7 @@ lists! {
     LISTS: "freeze list search show";
     /// A program that manages services or containers.
     MANAGES: "docker kubectl nerdctl podman systemctl";
-    /// A subcommand of these that reads.
+    /// A subcommand of programs in the previous list that reads.
     INSPECTS: "describe get images inspect is-active logs ls port ps status top";
     /// A program, script or subcommand that checks code.
     CHECKS: "check clippy compileall ctest django doctest eslint flake8 jest karma lint mocha mypy nose \

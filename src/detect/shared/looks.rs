@@ -1,5 +1,5 @@
-//! Finds looks that bring nothing new. A look is a call that only reads. It brings nothing new if it resembles an
-//! earlier look and all that it shows has been shown before.
+//! Finds looks that bring nothing new. A look is a call that is not known to change anything. It brings nothing new if
+//! its answer says so, or if it resembles an earlier look and shows no new line.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) struct Looks {
 /// A series of looks. A single look that brings something new may come between two that do not.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct IdleLooks {
-    /// The step of the look that the first of these repeats.
+    /// The step of the earliest look that one of these repeats.
     pub(crate) first: u64,
     /// How many of the looks brought nothing new.
     pub(crate) count: u64,
@@ -51,7 +51,7 @@ impl Looks {
     /// Maximum length, in bytes, of an answer whose lines are remembered.
     const LONGEST: usize = 16_384;
 
-    /// Processes an attempt. If it is a look that brings nothing new, returns the series of which it is the latest.
+    /// Processes an attempt. If it is a look that brings nothing new, returns the series that it ends.
     pub(crate) fn observe(&mut self, attempt: &Attempt, answer: Option<Text<'_>>) -> Option<IdleLooks> {
         if attempt.changes {
             self.clear();
@@ -117,7 +117,7 @@ impl Looks {
                 if call.does == Does::Read && !same_key {
                     says_something && nothing_new
                 } else {
-                    // `51/200` after `50/200`
+                    // A counter that advances is new: `51/200` after `50/200`.
                     let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
                     let counts = |like: &Look| {
                         let before = like.answer.to_str();

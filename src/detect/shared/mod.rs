@@ -75,7 +75,7 @@ pub(crate) struct Facts {
     pub(crate) failure: Option<Box<Failure>>,
     /// The digest of the command line as given, if the action failed or is still running.
     pub(crate) line: Option<Digest>,
-    /// Equal for actions with the same result: failures with one signature, or answers that differ at most in
+    /// Equal for actions with the same result: failures with equal signatures, or answers that differ at most in
     /// times, durations, ids or temporary paths. `None` if the answer is unknown.
     pub(crate) outcome: Option<Digest>,
     /// Whether the answer is final, and if not, why.

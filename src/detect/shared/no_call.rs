@@ -75,7 +75,7 @@ const FIRST_PERSON: [&str; 6] = ["i", "me", "my", "our", "us", "we"];
 pub(crate) struct Attempt<'a> {
     /// The step of the agent's message, or of the answer if the message was not recorded.
     pub(crate) step: u64,
-    /// The number of turns that it answers: more than one if a refusal follows several unanswered turns.
+    /// The number of turns that the harness answered: more than one if a refusal follows several unanswered turns.
     pub(crate) turns: u64,
     /// The step of the answer.
     pub(crate) last: u64,
@@ -127,7 +127,7 @@ pub(crate) struct NoCall {
 }
 
 impl NoCall {
-    /// Processes the next step of the trace. Returns the attempt that it answers, if it does.
+    /// Processes the next step of the trace. Returns the attempt that this step answers, if any.
     pub(crate) fn observe<'a>(&mut self, step: &Step<'a>) -> Option<Attempt<'a>> {
         let (begun, spoken) = (self.begun, self.spoken.take());
         self.begun |= step.actor() != Actor::System;

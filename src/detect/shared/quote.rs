@@ -22,7 +22,7 @@ pub(crate) struct Shown {
     part: Option<usize>,
     /// The arguments that are shown.
     given: Option<Box<str>>,
-    /// The whole command line, if the harness refused it.
+    /// The whole command line, if the harness refused it or PowerShell could not parse it.
     line: Option<Box<str>>,
 }
 
@@ -38,8 +38,8 @@ impl Shown {
         Self { part: Some(part.place), ..Self::of(call) }
     }
 
-    /// Like [`Shown::of`], with the arguments of a structured call that names no file, or a command line that the
-    /// harness refused, or PowerShell could not parse, as a whole.
+    /// Like [`Shown::of`], but shows the arguments of a structured call that names no file, and the whole of a command
+    /// line that the harness refused or PowerShell could not parse.
     pub(crate) fn with(call: &Arc<Facts>, action: &Action<'_>) -> Self {
         let is_plain = !call.call.is_shell && call.call.target.is_none() && action.name.trim() == &*call.tool;
         let given = action.arguments.as_ref().present().filter(|_| is_plain).and_then(Arguments::json);
@@ -155,7 +155,7 @@ pub(super) fn short_path(path: &str, longest: usize) -> String {
 
 /// Returns a colon and the beginning of a line without its full stop; empty if the line is blank.
 pub(in crate::detect) fn after_colon(line: &str) -> String {
-    // The end of an error often has the telling word, so a line that is not much longer is kept whole.
+    // The decisive word is often at the end of an error, so a line that is not much longer is kept whole.
     let line = excerpt(line, if line.chars().count() <= 140 { 140 } else { 100 });
     let line = if line.ends_with("..") { &line } else { line.trim_end_matches('.') };
     if line.is_empty() { String::new() } else { format!(": {line}") }

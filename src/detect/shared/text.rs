@@ -24,7 +24,7 @@ static SHOWN_HINTS: LazyLock<Hints> = LazyLock::new(|| {
 static EXIT_CODE: Pattern = Pattern::new(
     r"(?i)^[(\[]?(?:<returncode>|exit code:? |exit status |(?:command|process) exited with code |rc=)(-?\d+)",
 );
-/// Parts of such a line in the spellings that harnesses use, to skip most answers quickly.
+/// Parts of the phrases above in the spellings that harnesses use, to skip most answers quickly.
 #[rustfmt::skip]
 static EXIT_HINTS: LazyLock<Hints> = LazyLock::new(|| Hints::new(["eturncode>", "ETURNCODE>", "xit code", "xit Code",
     "XIT CODE", "xit status", "xit Status", "XIT STATUS", "xited with code", "XITED WITH CODE", "rc="]));
@@ -139,7 +139,7 @@ fn mask(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Returns true if the time at a position is what remains: the answers of a countdown differ.
+/// Returns true if the time at a position is part of a countdown (`eta 12 s`), whose answers differ.
 fn counts_down(text: &[u8], at: usize) -> bool {
     let before = text.get(at.saturating_sub(16)..at).unwrap_or_default().to_ascii_lowercase();
     before

@@ -122,7 +122,7 @@ impl Matcher {
             let arguments = action.arguments.as_ref().present().and_then(Arguments::json);
             arguments.unwrap_or_default().to_lowercase()
         });
-        // A server that fails because of the code that it was sent will do so again.
+        // If a server fails because of the code that it was sent, a retry fails too.
         let is_bug = || ["syntaxerror", "typeerror", "referenceerror"].iter().any(|bug| head.contains(bug));
         texts.find_iter(&head).any(|found| {
             let is_phrase = found.pattern().as_usize() < self.phrases;

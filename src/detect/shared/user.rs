@@ -4,7 +4,7 @@ use super::arguments::names_value;
 use super::phrase_search::Pattern;
 use crate::trace::{Action, Actor, Event, Step};
 
-/// A message that asks for nothing, so it does not count as one of the user's messages.
+/// A message that asks for nothing, so it is not counted.
 static COURTESY: Pattern = Pattern::new(
     r"^(?i:okay|ok|sure|great|please|thanks|thank you|one moment|just a moment|hold on|let me (?:see|check)|[\s.,!])*$",
 );
@@ -22,7 +22,7 @@ const REMEMBERED: usize = 2_000;
 pub(crate) struct UserSays {
     /// The number of messages that ask for something.
     pub(crate) messages: u64,
-    /// The number of these that differ from the one before, as the nudges of a harness do not.
+    /// The number of these that differ from the one before, unlike the repeated nudges of a harness.
     pub(crate) requests: u32,
     /// The step of the last of them.
     pub(crate) latest: u64,
@@ -56,17 +56,17 @@ impl UserSays {
         self.text.extend_from_slice(text.start(REMEMBERED));
     }
 
-    /// Returns true if the last of these messages names a value of the arguments that has a digit.
+    /// Returns true if the latest counted message contains a value with a digit from the arguments of a call.
     pub(crate) fn gave(&self, action: &Action<'_>) -> bool {
         names_value(action, &self.text)
     }
 
-    /// Returns true if the last of these messages came after `step` and asks for another try.
+    /// Returns true if the latest counted message came after `step` and asks for another try.
     pub(crate) fn asks_again(&self, step: u64) -> bool {
         self.latest > step && RETRY.is_match(&String::from_utf8_lossy(&self.text))
     }
 
-    /// Returns true if the last of these messages names a file.
+    /// Returns true if the latest counted message names a file.
     pub(crate) fn names(&self, file: &str) -> bool {
         file.contains('.') && memchr::memmem::find(&self.text, file.as_bytes()).is_some()
     }

@@ -165,8 +165,8 @@ impl Checks {
     }
 
     /// Returns the failed checks that no later check cleared, if a source file was changed before the last of them.
-    /// Returns none if the agent changed something to fix them, and was then stopped or still runs the last again, or if
-    /// the run ends before the last is answered again.
+    /// Returns none if the agent has since changed something and was then stopped or is still running the last of them
+    /// again, or if the run ends before that is answered.
     fn failing(&self, is_stopped: bool, attempts: &Attempts) -> &[FailedCheck] {
         let is_source = |file: &str| {
             !file.contains("test")

@@ -28,7 +28,7 @@ static ALL_PASS: Pattern = Pattern::new(
 pub(super) struct LastWords {
     /// Whether they say that something could not be done.
     pub(super) admit: bool,
-    /// Whether the last of them say in one sentence that a check failed, and nowhere that all pass.
+    /// Whether the last message among them says in one sentence that a check failed, and nowhere that all pass.
     pub(super) admit_check: bool,
 }
 

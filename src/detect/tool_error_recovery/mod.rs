@@ -48,9 +48,9 @@ pub struct ToolErrorRecoveryConfig {
     pub definition: RecoveryDefinition,
     /// Recovery rate below which a run is flagged (`rate`); in (0, 1].
     pub threshold: f64,
-    /// Minimum number of turns with failed look-ups by one tool, with failed calls at the end of the run, or with failed
-    /// tries before the agent was stopped, that leaves a goal open (`goals`); at least 2. For the same look-up, or
-    /// another call if the agent was not stopped, two failed turns are enough.
+    /// Number of failed turns that leave a goal open (`goals`); at least 2. It applies to different look-ups with one
+    /// tool, to calls that share only the tool or program, to agents that were stopped, and to failures at the end of
+    /// the run. In all other cases, two failed turns are enough.
     pub min_attempts: u64,
     /// Whether the recovery rate treats each program run in a shell as a separate tool.
     pub by_program: bool,
@@ -137,7 +137,7 @@ named! {
     pub enum OpenReason: "reason of an open goal" {
         /// The last check after a change failed, and none has passed since.
         FailedCheck = "failed_check",
-        /// A call was retried and never succeeded.
+        /// A call failed in several turns and has not succeeded since.
         NeverThrough = "never_through",
         /// Repeated look-ups failed.
         InVain = "in_vain",
@@ -147,7 +147,7 @@ named! {
         PassedOver = "passed_over",
         /// A change was rejected because of its format and never sent again.
         NeverSent = "never_sent",
-        /// The run ends with several failed calls in a row.
+        /// The run ends with several failed calls, or refused turns without a call, in a row.
         EndsFailing = "ends_failing",
     }
 }
@@ -161,7 +161,7 @@ pub struct ToolError {
     pub tool: String,
     /// The first later step at which the tool succeeded.
     pub recovered_by: Option<u64>,
-    /// Number of later calls of the tool, up to and including the recovering one; without one, of all later calls.
+    /// Number of later calls of the tool, up to and including the recovering one if there is one.
     pub attempts: u64,
     /// Whether the arguments of the recovering call differ from those of the failed one; `None` if no call recovered
     /// it, or if the arguments of either were not recorded.
@@ -252,7 +252,7 @@ impl Recovery {
         let fetches =
             told.does == Does::Run && told.name() == "curl" && !matches!(kind, Some(FailureKind::Missing(_)));
         let looks = call.is_shell && (told.does == Does::Read || fetches);
-        // The whole look was refused. `find: '/root': Permission denied` after other lines is not.
+        // A refusal of the whole look, unlike `find: '/root': Permission denied` after other lines.
         let is_alone =
             || action.observation.present().is_some_and(|text| lines(&text.to_str()).nth(1).is_none());
         let is_barred = attempt.failure().is_some_and(|failure| {
@@ -331,7 +331,7 @@ impl Fold for Recovery {
         let failing = self.checks.finding(self.user.stopped, &self.attempts);
         let (is_unmet, last_check) =
             failing.as_ref().map_or((0, None), |(_, finding)| (1, Some(finding.last)));
-        // It failed more than once, and the agent says so in the end.
+        // If two or more checks failed and the agent says so in the end, they are not reported.
         let failing = failing.filter(|(count, _)| *count < 2 || !self.last_words.admit_check);
         let failing = failing.map(|(_, finding)| finding);
         let mut findings = self.goals.findings(self.end(), last_check);

@@ -24,8 +24,8 @@ pub struct WastedActionsConfig {
     pub min_wasted: f64,
     /// Minimum share of this weight in all actions, unless a stretch of the run reaches `min_stretch`; from 0 to 1.
     pub min_share: f64,
-    /// Minimum weight in 20 consecutive actions, unless the whole run reaches `min_share`; at least 0. It counts only if
-    /// the whole run reaches a tenth.
+    /// Minimum weight in some 20 consecutive actions, unless the whole run reaches `min_share`; at least 0. It suffices
+    /// only if the weight in the whole run is at least a tenth of all actions.
     pub min_stretch: f64,
     /// Calls that are meant to be made again and again.
     pub exempt: Vec<PollingCall>,

@@ -15,8 +15,8 @@ use crate::trace::{Action, Actors, Digest, DigestMap, Step, UnknownReason};
 const NO_CALL: &str = "no call";
 /// Number of actions in a stretch of [`WastedActionsConfig::min_stretch`].
 const STRETCH: u64 = 20;
-/// Minimum share of wasted actions in the whole run for a stretch to count. In long runs without it, reviewers signed
-/// none of ten such findings.
+/// Minimum share of wasted actions in the whole run for a stretch to count. In long runs below it, reviewers agreed
+/// with none of ten findings on a stretch.
 const LEAST: f64 = 0.1;
 /// Maximum number of steps remembered for each reason, and of those that a message names.
 const STEPS: usize = 20;
@@ -42,7 +42,7 @@ pub(in crate::detect) struct Waste {
     follows: bool,
     /// When each answer was last seen, by key and outcome.
     seen: DigestMap<Seen>,
-    /// The turn of the latest failure of each kind, and of each program.
+    /// The turn of the latest failure of each program with each signature and, under [`Digest::NONE`], of any failure.
     failures: DigestMap<u64>,
     baseline: Baseline,
     shown: ShownLines,
@@ -242,7 +242,7 @@ impl Waste {
             _ => String::new(),
         };
         let tool = by_tool.first().filter(|most| most.tool != NO_CALL).map(|most| most.tool.clone());
-        // Without the share of the whole run, the finding is about the stretch.
+        // If the share of the whole run is too small, the finding covers the densest stretch.
         let (_, inside, stretch) = self.densest;
         let stretch = stretch.filter(|_| !self.is_share(self.min_share));
         let of_these = if inside == count { "all".to_owned() } else { format!("{inside} of these") };

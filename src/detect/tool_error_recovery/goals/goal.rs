@@ -27,9 +27,9 @@ pub(super) struct Goal {
     pub(super) arguments: Option<Digest>,
     /// The longest text among the arguments of each call, such as a query.
     pub(super) subjects: DigestSet,
-    /// Whether the service was out of order each time, such as at a time-out.
+    /// Whether every failure was transient, such as a time-out.
     pub(super) is_transient: bool,
-    /// Whether one of its calls succeeded before.
+    /// Whether one of its command lines succeeded before it failed.
     pub(super) went_before: bool,
     /// The programs and modules that its calls did not find, if that is all that failed.
     pub(super) missing: Option<BTreeSet<String>>,

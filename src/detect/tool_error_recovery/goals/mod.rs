@@ -32,7 +32,7 @@ pub(super) struct Goals {
     changed: DigestSet,
     /// The keys of look-ups that were answered.
     looked_up: DigestSet,
-    /// The keys of calls that succeeded since a file was last edited, except in a shell.
+    /// The keys of structured calls that succeeded since a file was edited or a command line changed something.
     done: DigestSet,
     /// The keys of command lines that succeeded.
     passed: DigestSet,
@@ -163,7 +163,7 @@ impl Goals {
         if call.does == Does::Write && call.target.is_some() {
             self.reach_where(|goal| goal.does == Does::Read && goal.file == call.target);
         }
-        // The same text went through to another place, or the same arguments by a tool that exists.
+        // The same text went through elsewhere, or the same arguments went through with a tool that exists.
         let sent = LazyCell::new(|| content(action));
         let same = arguments(action).filter(|_| !call.is_shell);
         let is_sent = |goal: &Goal| {
@@ -181,7 +181,7 @@ impl Goals {
         if finds && !found_nothing(call, action) {
             self.reach_where(|goal| !goal.is_shell && finds_files(&goal.program));
         }
-        // Another tool looked up the same thing, which is not a file, or did it while the tool was out of order.
+        // Another tool looked up the same thing (not a file), or replaced a tool that failed only transiently.
         let may_replace = call.does != Does::Write && !call.is_shell && call.target.is_none();
         if may_replace && !known && !found_nothing(call, action) {
             let subject = subject(action);
