@@ -9,10 +9,10 @@ use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
 use crate::read::{ReadSummary, SpanBatch, SpanPool};
 
-/// The position of a batch: the index of its file, and its index within the file.
+/// The place of a batch: the index of its file, and its index within the file.
 pub(super) type Key = (usize, u64);
 
-/// A run or an error of a batch. `name` is the id of a run without actions, for the summary, and else `None`.
+/// A run or an error of a batch. `name` is the id of a run without actions, for the summary; `None` for other runs.
 #[derive(Debug)]
 pub(super) enum Item<T> {
     Record { mapped: T, name: Option<String> },
@@ -145,7 +145,7 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
     }
 
     /// Emits the runs of the spans that were set aside, file by file. `read` takes the index of a file and
-    /// the position of its first such run.
+    /// the position of its first joined run.
     pub(super) fn join(
         &self,
         mut read: impl FnMut(usize, u64, &mut SpanPool) -> (Vec<Item<T>>, ReadSummary),

@@ -50,7 +50,7 @@ pub(crate) fn of_value(value: &Value) -> String {
             out.push(*end);
             open.pop();
         };
-        // Only the first entry follows the opening bracket: a text ends with a quote.
+        // The output ends with an opening bracket only before the first entry: a text ends with a quote.
         if !out.ends_with(['{', '[']) {
             out.push(',');
         }
