@@ -73,7 +73,7 @@ impl CloseReason {
 
 /// The verdicts on a trace, or on the run of one of its agents, when it was closed.
 ///
-/// An evicted trace is judged as it stands. Its later pieces count as late.
+/// An evicted trace is judged by the pieces received so far. Later pieces count as late.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClosedTrace {

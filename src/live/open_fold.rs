@@ -124,7 +124,7 @@ impl OpenFold {
         });
     }
 
-    /// Reports, at the end of the trace, the findings that are merged or withdrawn, then those of the verdict.
+    /// Ends the trace: reports merged and withdrawn findings, then closes the findings of the verdict.
     pub(super) fn end(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         let mut last = Vec::new();
         self.grow(verdict, &mut last);

@@ -53,7 +53,7 @@ pub(super) struct OpenTrace {
     pub(super) metadata: Arc<Metadata>,
     pub(super) pieces: Pieces,
     monitor: Option<Monitor>,
-    /// The index after that of the last step seen by the monitor.
+    /// One more than the index of the last step that the monitor has seen.
     next: u64,
     /// When the pieces are to be judged again.
     judge_again: Option<u64>,

@@ -23,7 +23,7 @@ pub(super) struct HeldSpans {
     /// The counts of settled spans and log records: those held for [`AssemblerOptions::settle`]. They come first in
     /// `text`.
     settled: (usize, usize),
-    /// The arrival times of the others, with the numbers of spans and log records that arrived then.
+    /// The arrival times of unsettled spans and log records, and how many of each arrived then.
     fresh: VecDeque<(u64, usize, usize)>,
     /// When the trace is to be judged again.
     pub(super) due: Option<u64>,

@@ -119,7 +119,7 @@ struct Entry {
     /// Its path with links resolved.
     place: PathBuf,
     is_directory: bool,
-    /// Its metadata, read only if its name is that of an input.
+    /// Its metadata, read only if it is named like an input.
     target: Option<io::Result<Metadata>>,
 }
 

@@ -228,8 +228,7 @@ pub enum ScanEvent<T = TraceRecord> {
     Error(Error),
     /// The file ends.
     End(FileSummary),
-    /// Files in a given directory that are not read because their extensions are not those of inputs. Comes after
-    /// all files that are read.
+    /// Files in a given directory that are not read because of their extensions. Comes after all files that are read.
     NotRead {
         /// The directory.
         directory: Arc<Path>,

@@ -60,8 +60,8 @@ pub struct ScanOptions {
     /// A trace then belongs to the first file that has a part of it, and files of spans come last. A file that
     /// also holds other runs is reported twice. Spans are held until every file has been read.
     pub join: bool,
-    /// Other detectors for some runs: those of the first profile that matches a run replace the scanner's
-    /// own.
+    /// Other detectors for some runs. The detectors of the first profile that matches a run replace the
+    /// scanner's own.
     pub profiles: Vec<Profile>,
 }
 

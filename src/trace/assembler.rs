@@ -332,7 +332,7 @@ impl<'a> Assembler<'a> {
         if complete == 0 { Ok(()) } else { self.hand_on(complete, sink) }
     }
 
-    /// Ends the run: pairs the rest, emits everything and returns the counts of unpaired calls and answers.
+    /// Ends the run: pairs what is left, emits all steps and returns the counts of unpaired calls and answers.
     ///
     /// # Errors
     /// If a step is invalid.
