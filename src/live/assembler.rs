@@ -91,8 +91,8 @@ impl TraceAssembler {
         })
     }
 
-    /// Uses these detectors instead for runs that have all of these labels. If several profiles match, the one added
-    /// first applies.
+    /// Uses these detectors, not the assembler's own, for runs that have all of these labels. If several profiles
+    /// match, the one added first applies.
     ///
     /// The labels of a run read from spans include the resource attributes of its sender, such as
     /// `resource.service.name`. Other runs have the labels that [`TraceAssembler::describe`] sets before

@@ -130,7 +130,7 @@ pub struct AssemblerCounts {
     pub open: u64,
     /// Pieces of traces that are parked.
     pub parked: u64,
-    /// Calls, answers and messages that came after later ones.
+    /// Calls, answers and messages that arrived after one with a later time.
     pub out_of_order: u64,
     /// Traces that were closed without eviction.
     pub traces_closed: u64,

@@ -13,10 +13,10 @@ use crate::read::{LogRecord, Resource, Span, resource_bytes};
 /// stored again.
 const SENDERS: usize = 8;
 
-/// The greatest depth of a saved item: what the reader of spans allows, and the levels around a value in it.
+/// The greatest depth of a saved item: the depth that the reader of spans allows, plus the levels around a value.
 const DEPTH: u32 = MAX_DEPTH + 15;
 
-/// The spans and log records of one trace, in order of arrival. Parked and saved as it is.
+/// The spans and log records of one trace, in order of arrival, in the form in which they are parked and saved.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct SpanText {
     #[serde(default)]

@@ -27,7 +27,7 @@ pub(super) struct HeldSpans {
     fresh: VecDeque<(u64, usize, usize)>,
     /// When the trace is to be judged again.
     pub(super) due: Option<u64>,
-    /// When it was last judged, and how late that was.
+    /// When the trace was last judged, and how late.
     judged: (u64, u64),
     /// The reported findings that stand, by run.
     pub(super) reported: Reported,

@@ -36,7 +36,7 @@ fn beginning<'n>(names: &[&'n str], start: &str) -> impl Iterator<Item = &'n str
     names.iter().skip(first).copied().take_while(move |name| name.starts_with(start))
 }
 
-/// Of an OpenClaw trajectory and its session, returns the one to leave out: the trajectory, unless only it has calls.
+/// Returns the file to leave out: the OpenClaw trajectory `name` or, if only the trajectory has calls, its session.
 fn of_trajectory<'n>(name: &'n str, names: &[&'n str], session: &str, folder: &Path) -> Option<&'n str> {
     // A reset or deleted session has a suffix after `.jsonl`.
     let session = beginning(names, &format!("{session}.jsonl")).next()?;

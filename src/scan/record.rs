@@ -45,7 +45,7 @@ pub struct TraceRecord {
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
     /// The recorded cost of the whole run.
     pub cost: Cost,
-    /// For each detector with findings, the cost of the steps inside them, each step once.
+    /// For each detector with findings, the cost of the steps inside the findings; each step counts once.
     pub costs_inside: Vec<(Cow<'static, str>, Cost)>,
     /// The digest of the content of the run, if requested: its messages and actions in order, with actors,
     /// arguments and answers. Statuses, metadata, rewards and times are ignored.

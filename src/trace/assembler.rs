@@ -27,7 +27,7 @@ const MOST_WAITING: usize = 1 << 24;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallNumber(u64);
 
-/// A queue of the steps of one run at a time. A step leaves the queue once it and all steps before it are
+/// Queues the steps of one run after another. A step leaves the queue once it and all steps before it are
 /// complete.
 ///
 /// An answer belongs to the oldest unanswered call with its id. An answer that comes before any such call may
