@@ -252,7 +252,7 @@ fn settings(agent: Agent, command: &str) -> (&'static str, Value) {
         Agent::Codex => {
             ("~/.codex/hooks.json", json!({"hooks": hooks(&["PreToolUse", "PostToolUse", "Stop"], 10)}))
         }
-        // Its timeouts are in milliseconds, those of the other agents in seconds.
+        // Timeouts of Gemini CLI are in milliseconds, those of the other agents in seconds.
         Agent::GeminiCli => {
             let events = ["BeforeTool", "AfterTool", "AfterAgent"];
             ("~/.gemini/settings.json", json!({"hooks": hooks(&events, 10_000)}))
