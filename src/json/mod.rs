@@ -3,8 +3,8 @@
 //!
 //! Values that are read are checked as RFC 8259 requires. In skipped values ([`Json::skip`], [`Json::raw`]),
 //! structure, literals and the syntax of numbers are checked. Control characters and invalid escapes in their
-//! strings, and numbers too large for a double, go unnoticed. [`Json::skimming`] checks less. Callers must
-//! check that the text is UTF-8. Nesting deeper than [`MAX_DEPTH`] is an error.
+//! strings, and numbers too large for a double, go unnoticed. [`Json::skimming`] checks less. [`Json::string`]
+//! fails on text that is not UTF-8; callers must check the rest. Nesting deeper than [`MAX_DEPTH`] is an error.
 
 mod block;
 mod container;

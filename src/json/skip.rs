@@ -66,7 +66,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// Skips a value, valid or not. Fails if the text ends first or there is no value to skip.
+    /// Skips a value, valid or not. Fails if the text ends first or no value follows.
     pub(crate) fn skip_any(&mut self) -> Read<()> {
         let start = self.clone();
         self.skip().or_else(|fault| {

@@ -9,7 +9,7 @@ use super::scan::Extent;
 const BLOCK: usize = 64;
 
 /// Of the long lists and objects that begin in a block of this size, only the one found last is remembered.
-/// It is the outermost, because they are nested.
+/// It is the outermost: lists and objects that long can begin so close together only if they are nested.
 const SMALL_BLOCK: usize = 16;
 
 /// Lists and objects shorter than this are not remembered: walking them is as fast.

@@ -195,7 +195,7 @@ impl<'a> JsonString<'a> {
         self.is_unescaped(inner.len()).then_some(Self { inner, ..self })
     }
 
-    /// Returns the offsets from `start` on at which the text contains what `spelling` spells.
+    /// Returns the offsets, from `start` on, at which `spelling` occurs without beginning inside an escape.
     fn places_of(self, spelling: &str, mut start: usize) -> impl Iterator<Item = usize> {
         let finder = memchr::memmem::Finder::new(spelling);
         let found = std::iter::from_fn(move || {

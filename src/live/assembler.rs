@@ -25,7 +25,7 @@ use crate::trace::{Metadata, StepInput, WireStep};
 /// once [`AssemblerOptions::settle`] has passed. Reported findings are therefore provisional: one that no
 /// longer holds is withdrawn. Pieces are ordered by time; a piece without one gets its time of arrival.
 ///
-/// **Spans.** Model spans often end after the spans of the tools called. The spans that enclose a step determine
+/// **Spans.** Model spans often end after the spans of the tools they call. The spans that enclose a step determine
 /// its run, and they end last. A trace of spans is judged once `settle` has passed since spans arrived. It closes
 /// [`AssemblerOptions::grace`] after its root span has ended, and is then judged like a file of the same spans.
 /// Until the enclosing spans arrive, steps below different missing spans provisionally count as steps of different
@@ -91,8 +91,8 @@ impl TraceAssembler {
         })
     }
 
-    /// Uses these detectors instead for runs that have all of these labels. If several profiles match, the one added
-    /// first applies.
+    /// Uses these detectors, not the assembler's own, for runs that have all of these labels. If several profiles
+    /// match, the one added first applies.
     ///
     /// The labels of a run read from spans include the resource attributes of its sender, such as
     /// `resource.service.name`. Other runs have the labels that [`TraceAssembler::describe`] sets before
@@ -268,7 +268,7 @@ impl TraceAssembler {
         self.slots.parked.bytes
     }
 
-    /// Returns the closed traces that received late pieces, each with their number, sorted by id.
+    /// Returns the closed traces that received late pieces, each with the number of late pieces, sorted by id.
     /// Includes only traces that are still [remembered](AssemblerOptions::remembered).
     pub fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.closed.late()

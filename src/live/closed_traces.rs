@@ -50,7 +50,7 @@ impl Remembered {
         self.order.iter().map(|trace| (&**trace, self.late.get(trace).copied().unwrap_or_default()))
     }
 
-    /// Returns the traces with late pieces, each with their number, sorted by id.
+    /// Returns the traces with late pieces, each with the number of these pieces, sorted by id.
     pub(super) fn late(&self) -> impl Iterator<Item = (&str, u64)> {
         self.late.iter().filter(|(_, count)| **count > 0).map(|(trace, count)| (&**trace, *count))
     }

@@ -73,7 +73,7 @@ impl CloseReason {
 
 /// The verdicts on a trace, or on the run of one of its agents, when it was closed.
 ///
-/// An evicted trace is judged as it stands. Its later pieces count as late.
+/// An evicted trace is judged by the pieces received so far. Later pieces count as late.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClosedTrace {
@@ -130,7 +130,7 @@ pub struct AssemblerCounts {
     pub open: u64,
     /// Pieces of traces that are parked.
     pub parked: u64,
-    /// Calls, answers and messages that came after later ones.
+    /// Calls, answers and messages that arrived after one with a later time.
     pub out_of_order: u64,
     /// Traces that were closed without eviction.
     pub traces_closed: u64,

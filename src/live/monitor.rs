@@ -216,7 +216,7 @@ impl Monitor {
         self.folds.into_iter().flat_map(|open| open.live.into_values()).collect()
     }
 
-    /// Returns the index after that of the last step.
+    /// Returns the lowest index that the next step may have.
     pub(super) fn next_index(&self) -> u64 {
         if self.steps == 0 { 0 } else { self.last.saturating_add(1) }
     }

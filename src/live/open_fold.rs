@@ -22,7 +22,7 @@ pub(super) struct OpenFold {
     look: u64,
 }
 
-/// Stands for the fold of a detector that was stopped: its last result.
+/// Replaces the fold of a stopped detector and holds its last result.
 #[derive(Debug)]
 struct Stopped {
     confirmed: Vec<Finding>,
@@ -124,7 +124,7 @@ impl OpenFold {
         });
     }
 
-    /// Reports, at the end of the trace, the findings that are merged or withdrawn, then those of the verdict.
+    /// Ends the trace: reports merged and withdrawn findings, then closes the findings of the verdict.
     pub(super) fn end(&mut self, verdict: &Verdict, updates: &mut Vec<Update>) {
         let mut last = Vec::new();
         self.grow(verdict, &mut last);
@@ -148,7 +148,8 @@ impl OpenFold {
         findings
     }
 
-    /// Returns an estimate of the bytes that it holds. A fold without an estimate counts as `seen`, all steps so far.
+    /// Returns an estimate of the bytes that it holds. A fold that does not track its memory counts as `seen`, the
+    /// bytes of all steps so far.
     pub(super) fn memory(&self, seen: usize) -> usize {
         let tracked = Some(self.fold.memory()).filter(|bytes| *bytes != usize::MAX);
         let fold = size_of_val(&*self.fold) + tracked.unwrap_or(seen);

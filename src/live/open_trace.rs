@@ -53,7 +53,7 @@ pub(super) struct OpenTrace {
     pub(super) metadata: Arc<Metadata>,
     pub(super) pieces: Pieces,
     monitor: Option<Monitor>,
-    /// The index after that of the last step seen by the monitor.
+    /// One more than the index of the last step that the monitor has seen.
     next: u64,
     /// When the pieces are to be judged again.
     judge_again: Option<u64>,
@@ -144,7 +144,7 @@ impl OpenTrace {
             + reported
     }
 
-    /// Returns the time at which it next needs attention if nothing more arrives.
+    /// Returns the time at which the trace next needs attention if nothing more arrives.
     pub(super) fn next_due(&self, options: &AssemblerOptions) -> u64 {
         let end = match self.ended {
             Some(ended) => after(ended, options.grace),
@@ -154,7 +154,7 @@ impl OpenTrace {
         self.judge_again.into_iter().chain(self.spans.due).fold(end, u64::min)
     }
 
-    /// Returns the reason to close it at this time, or `None` to keep it open.
+    /// Returns the reason to close the trace at this time, or `None` to keep it open.
     pub(super) fn is_over(&mut self, now: u64, options: &AssemblerOptions) -> Option<CloseReason> {
         if self.is_idle(now, options) && self.expires(options) <= now {
             return Some(CloseReason::Expired);
@@ -169,12 +169,12 @@ impl OpenTrace {
         None
     }
 
-    /// Returns when it is closed if nothing more arrives and its root span has not ended.
+    /// Returns when the trace is closed if nothing more arrives and its root span has not ended.
     pub(super) fn expires(&self, options: &AssemblerOptions) -> u64 {
         after(self.last, options.expire.max(options.idle))
     }
 
-    /// Returns true if its root span has not ended and it has been silent long enough to be parked.
+    /// Returns true if the root span has not ended and the trace has been silent long enough to be parked.
     pub(super) fn is_idle(&self, now: u64, options: &AssemblerOptions) -> bool {
         self.ended.is_none() && after(self.last, options.idle) <= now
     }

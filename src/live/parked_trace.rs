@@ -68,7 +68,7 @@ impl OpenTrace {
         Ok(trace)
     }
 
-    /// Adds another part of the same trace. Its metadata is used only if this part has none.
+    /// Adds another part of the same trace. Takes its metadata only if this part has none.
     pub(super) fn merge(&mut self, other: Self) {
         let known = |finding: &Finding| self.reported.iter().any(|own| own.id == finding.id);
         let new: Vec<Finding> = other.reported.into_iter().filter(|finding| !known(finding)).collect();
@@ -93,7 +93,8 @@ impl OpenTrace {
 }
 
 impl TraceAssembler {
-    /// Packs an open trace: an idle one until it expires, any other (because of a limit) until it is next due.
+    /// Packs an open trace. An idle one is next due when it expires. Any other was parked because of a limit and keeps
+    /// its due time.
     pub(super) fn park(&mut self, id: &Arc<str>) {
         // Keeping below the limit may have parked it already.
         let Some(Slot { state: State::Open(open), pieces, .. }) = self.slots.traces.get(id) else { return };

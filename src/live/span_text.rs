@@ -9,13 +9,14 @@ use crate::error::{Error, Result};
 use crate::json::{MAX_DEPTH, is_deeper};
 use crate::read::{LogRecord, Resource, Span, resource_bytes};
 
-/// The number of latest senders with which that of a new span is compared. An earlier one is stored again.
+/// The sender of a new span is compared with this many of the latest senders. If only an earlier one is equal, it is
+/// stored again.
 const SENDERS: usize = 8;
 
-/// The greatest depth of a saved item: what the reader of spans allows, and the levels around a value in it.
+/// The greatest depth of a saved item: the depth that the reader of spans allows, plus the levels around a value.
 const DEPTH: u32 = MAX_DEPTH + 15;
 
-/// The spans and log records of one trace, in order of arrival. Parked and saved as it is.
+/// The spans and log records of one trace, in order of arrival, in the form in which they are parked and saved.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct SpanText {
     #[serde(default)]
@@ -68,7 +69,7 @@ impl SpanText {
 
     /// Parses the first `spans` spans and `logs` log records.
     pub(super) fn first(&self, (spans, logs): (usize, usize)) -> (Vec<Span<'_>>, Vec<LogRecord<'_>>) {
-        // Nothing is lost: they were written here, or parsed once before.
+        // Every item parses: it was written here or has passed `checked`.
         let spans = self.spans.iter().take(spans).filter_map(|item| {
             let (sender, mut span): (usize, Span<'_>) = read(item).ok()?;
             span.trace_id = Cow::Borrowed(&self.trace);

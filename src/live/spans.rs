@@ -20,13 +20,14 @@ use crate::trace::{Metadata, Unpaired};
 #[derive(Debug, Default)]
 pub(super) struct HeldSpans {
     pub(super) text: SpanText,
-    /// The counts of settled spans and log records: those held for `settle`. They come before all others.
+    /// The counts of settled spans and log records: those held for [`AssemblerOptions::settle`]. They come first in
+    /// `text`.
     settled: (usize, usize),
-    /// The arrival times of the others, with the numbers of spans and log records that arrived then.
+    /// The arrival times of unsettled spans and log records, and how many of each arrived then.
     fresh: VecDeque<(u64, usize, usize)>,
     /// When the trace is to be judged again.
     pub(super) due: Option<u64>,
-    /// When it was last judged, and how late that was.
+    /// When the trace was last judged, and how late.
     judged: (u64, u64),
     /// The reported findings that stand, by run.
     pub(super) reported: Reported,
@@ -136,7 +137,7 @@ impl HeldSpans {
                 self.reported.insert(run.id, reported);
             }
         }
-        // These runs turned out to be part of others.
+        // The runs left in `before` turned out to be parts of others.
         changes.extend(withdrawn(before));
         self.reported_bytes = bytes_of(&self.reported);
         let left = (spans.len(), logs.len());

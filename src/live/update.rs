@@ -30,8 +30,9 @@ named! {
 /// finding, or *withdrawn*. A finding that only the end of the trace confirms is closed without having been
 /// opened.
 ///
-/// Use the closed findings to see each once. Use the opened ones to react at once; unless withdrawn, they
-/// return among the closed ones, by id or in [`Finding::merged`]. [`Monitor`](crate::Monitor) has an example.
+/// To see each finding once, read the closed ones. To react immediately, read the opened ones: unless withdrawn,
+/// each appears again among the closed ones, by id or in [`Finding::merged`]. [`Monitor`](crate::Monitor) has an
+/// example.
 ///
 /// In JSON: `{"kind", "finding", "into"?}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

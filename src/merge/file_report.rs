@@ -24,7 +24,8 @@ pub(super) type Place = (bool, PathBuf);
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileReport {
-    /// Files by format name: empty if the format was not recognised, `several` if a file held more than one.
+    /// The number of files by format name: empty if the format was not recognised, `several` if a file held more
+    /// than one.
     pub formats: BTreeMap<String, u64>,
     /// The counts.
     #[serde(flatten)]
@@ -64,7 +65,7 @@ impl First {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileSums {
-    /// Files by format name, as in [`FileReport::formats`].
+    /// The number of files by format name, as in [`FileReport::formats`].
     pub formats: BTreeMap<String, u64>,
     /// The counts.
     #[serde(flatten)]
@@ -127,7 +128,7 @@ impl FileReport {
         }
     }
 
-    /// Returns the format that was recognised but is not read, if the first error names one.
+    /// Returns the name of the format if the first error says that it is known but not supported.
     pub(crate) fn unread_format(&self) -> Option<&str> {
         self.first_errors
             .texts()

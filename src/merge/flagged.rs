@@ -157,7 +157,8 @@ impl FlaggedRun {
         })
     }
 
-    /// Returns false if the digests show that the trace is another one, as after its file has changed.
+    /// Returns false if the digest of the trace differs, as after its file has changed. Returns true if no digest is
+    /// known.
     pub(super) fn is(&self, trace: &Trace) -> bool {
         let digest = || trace.steps().fold(Digest::of_nothing(), |digest, step| digest.with_step(&step));
         self.digest.is_none_or(|known| known == digest())

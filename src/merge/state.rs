@@ -146,7 +146,7 @@ pub struct PartialState {
     content: PartialContent,
 }
 
-/// The members in order, for writing and reading.
+/// The JSON members of a state before its digest, in order.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written<O, S> {

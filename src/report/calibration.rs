@@ -41,7 +41,7 @@ pub fn calibration_document(report: &CalibrationReport, sweeps: &[Sweep]) -> Doc
     document
 }
 
-/// Creates a cell with two decimals, which is already more than some fifty entries support.
+/// Creates a cell with two decimals, already more than some fifty entries support.
 fn real(value: Option<f64>) -> Cell {
     Cell::real(value, 2)
 }
@@ -120,7 +120,7 @@ fn figures(report: &CalibrationReport) -> Table {
         ))
 }
 
-/// Returns the entries missing for the next tier, and for a proof that F1 exceeds that of always firing.
+/// Returns the entries missing for the next tier, and for a proof that F1 exceeds that of flagging every run.
 fn needs(report: &CalibrationReport) -> Table {
     let needy = report.detectors.iter().filter(|one| {
         one.needs.next_tier.is_some() || one.needs.entries_to_prove.is_none_or(|entries| entries > 0)

@@ -68,7 +68,8 @@ pub fn why_unshared(comparison: &Comparison) -> String {
     format!("no task is in both: the first has {first}; the second {second}.")
 }
 
-/// Returns the interval of a difference. `None` if there is none, or if no task differs: all resamples are then equal.
+/// Returns the interval of a difference. `None` if it is not known, or if no task differs: all resamples are then
+/// equal.
 fn interval(difference: &MeanDifference) -> Option<Interval> {
     let varies = |interval: &Interval| interval.low < interval.high || difference.difference.abs() > 0.0;
     difference.bootstrap.widened.filter(varies)

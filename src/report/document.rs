@@ -121,7 +121,7 @@ impl Document {
         if chart.is_empty() { self } else { self.part(Part::Chart(chart)) }
     }
 
-    /// Adds strips, each of which shows the steps of one run. Only HTML shows them, and only the 50 worst runs.
+    /// Adds strips, each with the steps of one run. Only HTML shows strips, and only those of the 50 worst runs.
     pub fn strips(&mut self, strips: Vec<RunStrip>) -> &mut Self {
         if strips.is_empty() { self } else { self.part(Part::Strips(strips)) }
     }

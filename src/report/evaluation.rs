@@ -206,7 +206,8 @@ pub fn relation_document(relations: &BTreeMap<String, Relation>) -> Document {
     Document::of("Reflection and avoidance", [], [table.grouped()])
 }
 
-/// Returns a document: how many episodes the rule of each failure mode judged, and in how many it found failures.
+/// Returns a document with the number of episodes that the rule of each failure mode judged, and in how many it found
+/// failures.
 #[must_use]
 pub fn mode_document(reports: &[ModeReport]) -> Document {
     let of = |mode: for<'r> fn(&'r ModeReport) -> Option<&'r ModeVerdict>| {
@@ -221,7 +222,7 @@ pub fn mode_document(reports: &[ModeReport]) -> Document {
     Document::of("Rule-based failures of text games", [], verdict_tables("mode", &modes))
 }
 
-/// Returns a document: how many runs each rule on calls judged, and in how many it found failures.
+/// Returns a document with the number of runs that each rule on calls judged, and in how many it found failures.
 #[must_use]
 pub fn call_document(reports: &[CallReport]) -> Document {
     let malformed = reports.iter().map(|report| &report.malformed_call).collect();

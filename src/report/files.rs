@@ -15,7 +15,8 @@ use crate::scan::path_text;
 const NAMED: usize = 5;
 
 /// Returns a line of at most 80 characters for each file, with the end of its path, followed by indented lines about
-/// the parts that were not used; the last line counts files of unknown format. Returns sums if no files are listed.
+/// the parts that were not used. A last line counts files of unknown format, if any. Returns sums if no files are
+/// listed.
 #[must_use]
 pub fn render_files(files: &Files) -> String {
     match (files.listed(), files.sums()) {

@@ -1,4 +1,4 @@
-//! Renders the tables of the note that [`Replication`] names: every run counts, and signals are ranked by |r|.
+//! Renders a replication as the tables of the published note.
 
 use super::cell::{Cell, counted, figure, name};
 use super::replication_answer::without_calls;

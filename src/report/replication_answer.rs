@@ -206,7 +206,8 @@ pub(super) fn without_calls_warning(tables: &Replication) -> Option<String> {
     Some(format!("{runs} without a tool call ({whose}): counted with recovery rate 1 and no failed call."))
 }
 
-/// Returns the warning that all rewards of a model are equal, so its runs count only between models.
+/// Returns a warning about models whose rewards are all equal: their runs contribute only to differences between
+/// models.
 fn equal_rewards_warning(runs: &[SimulationRow]) -> Option<String> {
     let mut models: BTreeMap<&str, (u64, f64, f64)> = BTreeMap::new();
     for run in runs {

@@ -48,8 +48,8 @@ impl StripFinding {
     }
 }
 
-/// Adds a table that links to the worst runs, then each run. Runs with the most steps inside findings come
-/// first, then those with the most findings, as `check` prints them.
+/// Adds a table that links to the worst runs, then the strip of each. Runs with the most steps inside findings
+/// come first, then those with the most findings, as `check` prints them.
 pub(super) fn strips(markup: &mut Markup, runs: &[RunStrip]) {
     let mut order: Vec<&RunStrip> = runs.iter().collect();
     order.sort_by_cached_key(|run| std::cmp::Reverse((run.covered(), run.findings.len())));

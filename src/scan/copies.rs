@@ -8,11 +8,11 @@ use std::path::Path;
 
 use super::open::{is_input, open};
 
-/// The size, in bytes, up to which saved sessions are compared with logs.
+/// Maximum size of a saved session or a log, in bytes, for the two to be compared.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Returns the files in a directory that repeat others: trajectories and checkpoints of OpenClaw, and Hermes' logs of
-/// sessions that it also saved whole.
+/// Returns the files in a directory that repeat others: an OpenClaw trajectory or its session, checkpoints of OpenClaw,
+/// and Hermes' logs of sessions that it also saved as one file. `files` must be sorted by name.
 pub(super) fn repeated<T>(files: &[(OsString, T)], folder: &Path) -> BTreeSet<OsString> {
     let names = files.iter().filter_map(|(name, _)| name.to_str().filter(|name| is_input(Path::new(name))));
     let names: Vec<&str> = names.collect();
@@ -30,15 +30,15 @@ pub(super) fn repeated<T>(files: &[(OsString, T)], folder: &Path) -> BTreeSet<Os
     repeated.map(OsString::from).collect()
 }
 
-/// Returns the names that begin in this way.
+/// Returns the names that begin with `start`. `names` must be sorted.
 fn beginning<'n>(names: &[&'n str], start: &str) -> impl Iterator<Item = &'n str> {
     let first = names.partition_point(|name| *name < start);
     names.iter().skip(first).copied().take_while(move |name| name.starts_with(start))
 }
 
-/// Of an OpenClaw trajectory and its session, returns the one to leave out: the trajectory, unless only it has calls.
+/// Returns the file to leave out: the OpenClaw trajectory `name` or, if only the trajectory has calls, its session.
 fn of_trajectory<'n>(name: &'n str, names: &[&'n str], session: &str, folder: &Path) -> Option<&'n str> {
-    // A session that was put aside has a longer name.
+    // A reset or deleted session has a suffix after `.jsonl`.
     let session = beginning(names, &format!("{session}.jsonl")).next()?;
     let [path, trajectory] = [session, name].map(|name| folder.join(name));
     if !is_trajectory(&trajectory) {
@@ -80,7 +80,7 @@ fn begins_with(path: &Path, start: &Path) -> Option<bool> {
     }
 }
 
-/// Returns true if Hermes has saved all messages of a session in one file, besides the log of them.
+/// Returns true if `whole` is a session that Hermes saved with at least all messages of `log`.
 fn is_whole(whole: &Path, log: &Path) -> bool {
     let read = |path: &Path| {
         let mut bytes = Vec::new();

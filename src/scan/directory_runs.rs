@@ -111,7 +111,7 @@ fn stored(path: &Path) -> Option<(PathBuf, Stored)> {
     let (levels, stored) = match stem.get(..4)? {
         "ses_" if two == "session" => (3, Stored::Session(stem.to_owned())),
         "msg_" if two == "message" => (3, Stored::Message(folder.to_owned())),
-        // A copy of one session.
+        // A copy of one session: its directory is named after the session.
         "msg_" if folder == "message" => (2, Stored::Message(two.to_owned())),
         "prt_" if two == "part" => (3, Stored::Part(folder.to_owned())),
         "prt_" if three == "part" => (4, Stored::Part(folder.to_owned())),
@@ -165,7 +165,7 @@ pub(super) fn join(files: Vec<FoundFile>) -> Vec<FoundFile> {
     rest.into_values().collect()
 }
 
-/// Makes one input from these pieces. `path` is the path that results name.
+/// Makes one input from these pieces. Results name it by `path`.
 fn composed(path: PathBuf, pieces: impl IntoIterator<Item = Piece>) -> FoundFile {
     let pieces: Arc<[Piece]> = pieces.into_iter().collect();
     let size = |piece: &Piece| if let Piece::File(file) = piece { file.size } else { 0 };
@@ -189,7 +189,7 @@ impl Store {
         }
     }
 
-    /// Composes each session as OpenCode exports it. Its ids sort by time, so files sorted by path are in
+    /// Composes each session as OpenCode exports it. OpenCode's ids sort by time, so files sorted by path are in
     /// order. Sessions without messages and parts without a message stay files of their own.
     fn join(mut self) -> Vec<FoundFile> {
         let mut joined = Vec::new();

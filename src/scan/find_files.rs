@@ -21,7 +21,7 @@ pub(super) struct SourceFile {
     pub(super) path: Arc<Path>,
     /// Size in bytes; 0 if unknown.
     pub(super) size: u64,
-    /// True if it can be opened again and then has the same bytes.
+    /// True if opening it again yields the same bytes, which a pipe or device does not.
     pub(super) is_regular: bool,
     pub(super) role: Role,
     /// The pieces that it is composed of; `None` for a single file.
@@ -41,8 +41,7 @@ impl SourceFile {
         }
     }
 
-    /// Opens the file at an offset in its decompressed bytes. Returns `None` if that fails or would take
-    /// long.
+    /// Opens the file at an offset in its decompressed bytes. Returns `None` if that fails or would take long.
     pub(super) fn open_at(&self, offset: u64) -> Option<Box<dyn Read>> {
         match &self.pieces {
             Some(pieces) => pass(Box::new(Composed::new(Arc::clone(pieces))), offset),
@@ -120,7 +119,7 @@ struct Entry {
     /// Its path with links resolved.
     place: PathBuf,
     is_directory: bool,
-    /// Its metadata, read only if its name is that of an input.
+    /// Its metadata, read only if it is named like an input.
     target: Option<io::Result<Metadata>>,
 }
 
@@ -132,7 +131,7 @@ struct Found {
     places: HashSet<PathBuf>,
     /// The directories above those files, at all levels.
     folders: HashSet<PathBuf>,
-    /// The number of files below the given path being visited that are not inputs, by extension.
+    /// For the path being visited, the number of files below it that are not inputs, by extension.
     others: BTreeMap<String, u64>,
     errors: Vec<Error>,
 }
@@ -182,7 +181,7 @@ where
 {
     let paths = paths.into_iter().map(|path| path.as_ref().to_path_buf());
     let Discovered { files, mut places, .. } = discover(paths);
-    // Collected into a set, to resolve each once: they are mostly the same for all files of a directory.
+    // A set, to resolve each path once: files of one directory mostly share these paths.
     let next_to = files.iter().flat_map(|file| {
         let header = file.path.parent().and_then(Path::parent).map(|folder| folder.join("results.json"));
         trial_reward::places(&file.path).into_iter().chain(header)

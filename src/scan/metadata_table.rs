@@ -140,7 +140,7 @@ impl RunTable {
         self.rows.len() as u64
     }
 
-    /// Returns the models with another name ([`RunTable::with_alias`]) that no run has had so far.
+    /// Returns the models renamed by [`RunTable::with_alias`] that no run has had so far.
     pub fn unmatched_aliases(&self) -> impl Iterator<Item = &str> {
         let unmatched =
             self.aliases.iter().filter(|(_, (_, is_matched))| !is_matched.load(Ordering::Relaxed));

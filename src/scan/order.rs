@@ -9,10 +9,10 @@ use super::record::{FileSummary, Progress, ScanEvent};
 use crate::error::Error;
 use crate::read::{ReadSummary, SpanBatch, SpanPool};
 
-/// The position of a batch: the index of its file, and its index within the file.
+/// The place of a batch: the index of its file, and its index within the file.
 pub(super) type Key = (usize, u64);
 
-/// A run or an error of a batch. `name` is the id of a run without actions, for the summary, and else `None`.
+/// A run or an error of a batch. `name` is the id of a run without actions, for the summary; `None` for other runs.
 #[derive(Debug)]
 pub(super) enum Item<T> {
     Record { mapped: T, name: Option<String> },
@@ -144,8 +144,8 @@ impl<T, F: FnMut(ScanEvent<T>), P: Fn(Progress)> Order<T, F, P> {
         self.wake(guard);
     }
 
-    /// Emits the runs of the spans that were set aside, file by file. `read` takes the index of a file and
-    /// the position of its first such run.
+    /// Emits the runs of joined spans, file by file. `read` takes the index of a file and the position of its
+    /// first joined run.
     pub(super) fn join(
         &self,
         mut read: impl FnMut(usize, u64, &mut SpanPool) -> (Vec<Item<T>>, ReadSummary),
@@ -234,16 +234,16 @@ impl<T> Item<T> {
     }
 }
 
-/// The spans that were set aside, and their files.
+/// The spans that are joined once all files have been read, and their files.
 #[derive(Debug)]
 struct Joined<T> {
     pool: SpanPool,
     files: Vec<JoinedFile<T>>,
-    /// True if spans of the file at the front were set aside.
+    /// True if the file at the front has spans to join.
     holds_spans: bool,
 }
 
-/// A file whose spans were set aside. It is reported once their runs are known.
+/// A file with spans to join. It is reported once their runs are known.
 #[derive(Debug)]
 struct JoinedFile<T> {
     /// The index of the file in the scan.

@@ -75,14 +75,14 @@ where
         self.make_room();
     }
 
-    /// Returns the number of positions in the file up to the last piece. Must first be called before any
+    /// Returns the number of positions in the file up to the last piece. The first call must come before any
     /// batch after that piece is emitted.
     fn base(&mut self) -> u64 {
         let (work, key) = (self.work, (self.file, self.since));
         *self.base.get_or_insert_with(|| work.base(key, 0))
     }
 
-    /// Reads pieces, or waits, while too many batches wait for earlier ones. Does not wait if they wait for
+    /// Reads pieces, or waits, while too many batches wait for earlier ones. Returns at once if they wait for
     /// this file's next batch.
     fn make_room(&self) {
         let next = (self.file, self.next);

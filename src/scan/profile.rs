@@ -11,7 +11,7 @@ use crate::path_text::path_text;
 use crate::read::Format;
 use crate::trace::Metadata;
 
-/// Conditions on a run, all of which must hold; without conditions, every run matches. Each is a pattern for the
+/// Conditions on a run. All must hold; without conditions, every run matches. Each is a pattern for the
 /// whole value: `*` matches any number of characters and `?` matches one. A condition on a value that the run
 /// lacks does not hold.
 ///

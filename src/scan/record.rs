@@ -20,8 +20,8 @@ use crate::trace::{Digest, Metadata, SourcePlace, Unpaired};
 /// The results for one run.
 ///
 /// In JSON: `{"trace", "position", "file", "model", "domain", "reward", "verdicts": {detector: verdict},
-/// "fingerprint"?}`, where `trace` is [`TraceRecord::trace_id`]. A record that is read back has that as its
-/// id, its verdicts sorted by detector, and the fields that are not in the JSON at their defaults.
+/// "fingerprint"?}`, where `trace` is [`TraceRecord::trace_id`]. A record that is read back has `trace` as its id and
+/// its verdicts sorted by detector. Fields that are not in the JSON get their defaults.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TraceRecord {
@@ -45,7 +45,7 @@ pub struct TraceRecord {
     pub verdicts: Vec<(Cow<'static, str>, Verdict)>,
     /// The recorded cost of the whole run.
     pub cost: Cost,
-    /// For each detector with findings, the cost of the steps inside them, each step once.
+    /// For each detector with findings, the cost of the steps inside the findings; each step counts once.
     pub costs_inside: Vec<(Cow<'static, str>, Cost)>,
     /// The digest of the content of the run, if requested: its messages and actions in order, with actors,
     /// arguments and answers. Statuses, metadata, rewards and times are ignored.
@@ -160,7 +160,7 @@ pub struct FileSummary {
     /// True if there were documents of several formats.
     #[serde(skip)]
     is_mixed: bool,
-    /// True if its lines are documents, and at least one should be readable.
+    /// True if its lines are documents; it is then an error if none can be read.
     #[serde(skip)]
     wants_document: bool,
     /// False if the path cannot be read or is a directory without inputs. Such paths come last in a scan.
@@ -228,8 +228,7 @@ pub enum ScanEvent<T = TraceRecord> {
     Error(Error),
     /// The file ends.
     End(FileSummary),
-    /// Files in a given directory that are not read because their extensions are not those of inputs. Comes after
-    /// all files that are read.
+    /// Files in a given directory that are not read because of their extensions. Comes after all files that are read.
     NotRead {
         /// The directory.
         directory: Arc<Path>,

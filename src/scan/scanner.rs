@@ -53,14 +53,15 @@ pub struct ScanOptions {
     /// Uncompressed files up to this size, in bytes, are read whole by one thread. Other files are streamed
     /// and, if their format allows it, cut into pieces that threads share.
     pub whole_file_limit: u64,
-    /// The approximate size of a piece in bytes, at most 1 GiB. Runs are not divided: a run larger than this makes its piece larger.
+    /// The approximate size of a piece in bytes, at most 1 GiB. Runs are not divided: a run larger than this makes
+    /// its piece larger.
     pub piece_bytes: usize,
     /// Whether to read all files as one source of spans and log records: parts of a trace are joined across files.
     /// A trace then belongs to the first file that has a part of it, and files of spans come last. A file that
     /// also holds other runs is reported twice. Spans are held until every file has been read.
     pub join: bool,
-    /// Other detectors for some runs: those of the first profile that matches a run replace the scanner's
-    /// own.
+    /// Other detectors for some runs. The detectors of the first profile that matches a run replace the
+    /// scanner's own.
     pub profiles: Vec<Profile>,
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::read::{ReadSummary, trial_reward};
 use crate::trace::RunSummary;
 
-/// Maximum size in bytes. Results of trials are small; a larger file is something else and is ignored.
+/// Maximum size of a sidecar file, in bytes. Results of trials are small: a larger file is something else and ignored.
 const MOST_BYTES: u64 = 4 << 20;
 
 /// The sidecar files of a corpus, read once per directory.
@@ -65,8 +65,8 @@ fn read(place: &Path) -> Option<trial_reward::Outside> {
     trial_reward::read(name, &bytes)
 }
 
-/// Files that coding agents keep next to their sessions and that hold no run: the name, or its end if that begins with a
-/// dot, and keys at the start of the file.
+/// Files without runs that coding agents keep next to their sessions: the name, or the end of the name if it begins
+/// with a dot, and keys at the start of the file.
 const NOTES: [(&str, &[&str]); 6] = [
     (".meta.json", &["agentType"]),
     ("sessions-index.json", &["entries", "sessionId", "fullPath"]),

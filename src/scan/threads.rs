@@ -131,7 +131,7 @@ where
         }
     }
 
-    /// Reads the runs of files whose spans were set aside, after all other files.
+    /// Reads the runs of joined spans, after all files.
     pub(super) fn join(&self) {
         self.order.join(|file, positions, pool| {
             let Some(source) = self.files.get(file) else { return (Vec::new(), ReadSummary::default()) };

@@ -131,7 +131,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Returns the value at a path of member names and list indexes, separated by dots, such as
-    /// `edits.0.path`. `None` if there is no such value or the text was not kept. Other values are skipped
+    /// `edits.0.path`. `None` if the value is missing or the text was not kept. Other values are skipped
     /// without being parsed.
     ///
     /// ```

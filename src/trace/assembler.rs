@@ -27,7 +27,7 @@ const MOST_WAITING: usize = 1 << 24;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CallNumber(u64);
 
-/// A queue of the steps of one run at a time. A step leaves the queue once it and all steps before it are
+/// Queues the steps of one run after another. A step leaves the queue once it and all steps before it are
 /// complete.
 ///
 /// An answer belongs to the oldest unanswered call with its id. An answer that comes before any such call may
@@ -332,7 +332,7 @@ impl<'a> Assembler<'a> {
         if complete == 0 { Ok(()) } else { self.hand_on(complete, sink) }
     }
 
-    /// Ends the run: pairs the rest, emits everything and returns the counts of unpaired calls and answers.
+    /// Ends the run: pairs what is left, emits all steps and returns the counts of unpaired calls and answers.
     ///
     /// # Errors
     /// If a step is invalid.

@@ -16,7 +16,7 @@ const MAX_DEPTH: u8 = 128;
 /// 2^53: whole floats smaller than this in magnitude are written as integers.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// The closing bracket of an open container and what is left of it, last first. Items of a list have no key.
+/// The closing bracket of an open container and its remaining entries, last first. Items of a list have no key.
 type Open<'v> = (char, Vec<(Option<&'v String>, &'v Value)>);
 
 /// Returns a JSON value in canonical form. Does not recurse, so the depth is limited only by memory.
@@ -50,7 +50,7 @@ pub(crate) fn of_value(value: &Value) -> String {
             out.push(*end);
             open.pop();
         };
-        // Only the first entry follows the opening bracket: a text ends with a quote.
+        // The output ends with an opening bracket only before the first entry: a text ends with a quote.
         if !out.ends_with(['{', '[']) {
             out.push(',');
         }

@@ -80,7 +80,7 @@ impl<'de> Deserialize<'de> for Distinct {
     }
 }
 
-/// Estimates the number of distinct digests, of which `largest` is the k-th smallest.
+/// Estimates the number of distinct digests from the k-th smallest, `largest`.
 pub(crate) fn estimate(k: u64, largest: Digest) -> u64 {
     let part = largest.leading_bits();
     let all = u128::from(k.saturating_sub(1)) << 64;

@@ -9,7 +9,7 @@ use super::trace::Trace;
 
 impl Trace {
     /// Returns the steps with `times` copies of one step right after it, each in a new turn. The indexes of
-    /// later steps grow by `times`, and their turns by one more.
+    /// later steps grow by `times`, and their turns by `times` + 1.
     pub(crate) fn with_repeats(&self, step: u64, times: u64) -> impl Iterator<Item = Step<'_>> {
         self.steps().flat_map(move |original| {
             let copies = if original.index == step { times } else { 0 };

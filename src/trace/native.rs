@@ -35,7 +35,7 @@ use crate::objects::Objects;
 /// `not_recorded` lists content that the source does not record, which differs from absent content. `arguments_json`
 /// has the JSON text of arguments that `arguments` would change, such as those that are deeply nested or have an
 /// unpaired surrogate or a number of many digits; `arguments_digest` stands for arguments whose text was not kept.
-/// `no_route` says why there is no `route`. `where` has the first and the last step of a failure. `time` is in
+/// `no_route` says why `route` is missing. `where` has the first and the last step of a failure. `time` is in
 /// nanoseconds since 1970. `usage` is the cost of the step: each action of a turn (in a turn without actions, each
 /// message of the agent) has the tokens of the response that issued it, so sums must count a turn once. A route of
 /// `{"kind": "actions"}` has milestones `{"reference_step", "actor", "name", "arguments", "compare"}`, with `compare`

@@ -99,7 +99,7 @@ impl ReferenceAction {
         self.digest
     }
 
-    /// Returns the digest of one argument, or `None` if there is no such argument.
+    /// Returns the digest of one argument, or `None` if the action lacks it.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<Digest> {
         digest::member(&self.arguments, name)

@@ -15,7 +15,6 @@ pub(crate) enum TextCow<'a> {
 }
 
 impl<'a> TextCow<'a> {
-    /// Returns the text.
     pub(crate) fn text(&self) -> Text<'_> {
         match self {
             Self::Borrowed(text) => *text,
@@ -24,7 +23,6 @@ impl<'a> TextCow<'a> {
         }
     }
 
-    /// Returns the text as a string.
     pub(crate) fn into_cow(self) -> Cow<'a, str> {
         match self {
             Self::Borrowed(text) => text.to_str(),

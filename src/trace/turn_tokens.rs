@@ -18,7 +18,7 @@ impl TurnUsage {
         self.of_turns.is_empty()
     }
 
-    /// Sets the tokens of a turn, unless they were set before.
+    /// Adds the tokens of a turn. If a turn is added twice, [`TurnUsage::leave_out`] keeps the first.
     pub(super) fn add(&mut self, turn: u64, tokens: Usage) {
         self.of_turns.push((turn, tokens));
     }

@@ -209,7 +209,7 @@ impl Diagnosis {
         let mut text = format!("{} with {} read.\n", counted(self.runs, "run"), counted(self.calls, "call"));
         let mut formats = Some(self.formats()).filter(|formats| !formats.is_empty());
         for (kind, problem) in &self.problems {
-            // Before the formats that were read come the files that were not.
+            // The formats come after the problems of files, and before those of runs and calls.
             if *kind > Kind::NoRuns {
                 text += &formats.take().unwrap_or_default();
             }
@@ -278,7 +278,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             ScanEvent::Begin(begun) => (file, calls, empty) = (begun, 0, None),
             ScanEvent::Record(trace) => calls += diagnosis.run(&file, &trace),
             ScanEvent::Error(error) => {
-                // The remedy names `wrongturn formats`.
                 let message = error.to_string();
                 let kind = match error.kind() {
                     ErrorKind::Io => Kind::Unreadable,

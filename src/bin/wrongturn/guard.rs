@@ -118,7 +118,7 @@ fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     let (path, mut file) = state_file(states, hook.session())?;
     let mut saved = Vec::new();
     file.read_to_end(&mut saved).map_err(at(&path))?;
-    // The state is empty at the first call, or if an earlier one was ended early.
+    // The state is empty at the first call, or if an earlier call ended before it wrote one.
     let read = if saved.is_empty() { Ok(GuardState::default()) } else { GuardState::read(&saved) };
     let mut state = read.unwrap_or_else(|error| {
         common::note(&format!("warning: {}: the state is replaced: {error}", path.display()));
@@ -140,8 +140,8 @@ fn answer(guard: &Guard, states: Option<&Path>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Reads a session from the offset of its state to the end, if it exists already. Starts with a new state if the session
-/// is shorter.
+/// Reads a session file from the offset of its state to the end, if the file exists. Starts with a new state if the
+/// file is shorter than the offset.
 fn read_session(path: &Path, state: &mut GuardState, text: &mut Vec<u8>) -> io::Result<()> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -187,7 +187,7 @@ pub(crate) fn watch(arguments: &Watch) -> Result<u8, Failure> {
         _ if !is_file => Box::new(io::stdin()),
         file => Box::new(file.map_err(unread)?),
     };
-    // The text that is not judged yet, a buffer, and the position of the text in the session.
+    // The session from the offset of the state on, a buffer, and that offset.
     let (mut text, mut part, mut start) = (Vec::new(), vec![0; 1 << 16], state.offset());
     io::copy(&mut input.by_ref().take(start), &mut io::sink()).map_err(unread)?;
     let (mut silent, mut is_new, mut told) = (Duration::ZERO, false, None::<String>);
@@ -252,7 +252,7 @@ fn settings(agent: Agent, command: &str) -> (&'static str, Value) {
         Agent::Codex => {
             ("~/.codex/hooks.json", json!({"hooks": hooks(&["PreToolUse", "PostToolUse", "Stop"], 10)}))
         }
-        // Its timeouts are in milliseconds, those of the other agents in seconds.
+        // Timeouts of Gemini CLI are in milliseconds, those of the other agents in seconds.
         Agent::GeminiCli => {
             let events = ["BeforeTool", "AfterTool", "AfterAgent"];
             ("~/.gemini/settings.json", json!({"hooks": hooks(&events, 10_000)}))

@@ -24,7 +24,7 @@ pub(super) struct Follow<'g> {
 /// A run with the state of its detectors.
 #[derive(Debug)]
 pub(super) struct Followed {
-    /// The id, or the position of a run without one; `None` for the first run without one.
+    /// The id or, for a run without one, `#` and its position; `None` at position 0.
     pub(super) id: Option<String>,
     pub(super) monitor: Monitor,
     /// The index of the first step; above 0 if the session is not read from its beginning.

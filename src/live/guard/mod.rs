@@ -123,7 +123,7 @@ impl Guard {
     }
 
     /// Returns the advice for this hook. `session` is the content of the session file from
-    /// [`GuardState::offset`] to the end. Of a long one, only the steps of the first part are counted.
+    /// [`GuardState::offset`] to the end. The first part of a long session is not judged: its steps are only counted.
     #[must_use]
     pub fn advise(&self, state: &mut GuardState, hook: &Hook, session: &[u8]) -> Advice {
         if hook.moment == Moment::Other {
@@ -193,7 +193,7 @@ impl Guard {
 }
 
 /// Moves the offset forward if more than [`LARGEST_WINDOW`] bytes remain, and returns the lines after it. The steps of
-/// the others are counted but not judged.
+/// earlier lines are counted but not judged.
 fn advance<'s>(state: &mut GuardState, session: &'s [u8]) -> &'s [u8] {
     if session.len() <= LARGEST_WINDOW || !is_lines(session) {
         return session;
@@ -212,8 +212,8 @@ fn advance<'s>(state: &mut GuardState, session: &'s [u8]) -> &'s [u8] {
     rest
 }
 
-/// Returns the lines up to `cut` and those after it through the last that answers one of their calls, the other
-/// lines, and the runs of the first ones.
+/// Splits the session at `cut`, or after the last later line that answers a call before `cut`. Returns both parts
+/// and the runs of the first.
 fn complete<'s>(
     state: &GuardState,
     session: &'s [u8],
@@ -251,7 +251,7 @@ fn read(
     let has_head = state.offset > 0 && state.head.len() < WINDOW;
     let with_head = has_head.then(|| [state.head.as_bytes(), session].concat());
     let summary = read_slice(with_head.as_deref().unwrap_or(session), &ReadOptions::default(), &mut follow);
-    // Lines are those of the part, so they are not reported.
+    // The line of an error counts from the start of this part, so only the message is kept.
     (follow.finish(), summary.errors.first().map(Error::message))
 }
 

@@ -23,7 +23,7 @@ pub struct GuardState {
     version: u32,
     /// The position in bytes from which to read the session file.
     pub(super) offset: u64,
-    /// The number of steps before it, without those of `head`, which is read each time.
+    /// The number of steps before `offset`, without those of `head`, which is read each time.
     pub(super) before: u64,
     /// The first line of the file, which readers need to recognise the format; empty until the offset moves.
     pub(super) head: String,
@@ -61,7 +61,7 @@ pub(super) struct HookCall {
     pub(super) id: Option<String>,
     pub(super) tool: String,
     pub(super) input: String,
-    /// The answer and its status. They mean nothing before the call.
+    /// The answer and its status; meaningless in a hook that runs before the call.
     pub(super) text: String,
     pub(super) status: Status,
 }
@@ -104,17 +104,17 @@ impl GuardState {
         self.error.as_deref()
     }
 
-    /// Returns the place in the file, without what hooks report.
+    /// Returns a state that holds only the offset and the first line of the file.
     pub(super) fn of_file(&self) -> Self {
         Self { offset: self.offset, head: self.head.clone(), ..Self::default() }
     }
 
-    /// Removes the calls from hooks that one of the runs has with an answer.
+    /// Removes the calls from hooks whose answers are in one of the runs.
     pub(super) fn forget_answered(&mut self, runs: &[Followed]) {
         self.recent.retain(|recent| !runs.iter().any(|run| run.is_answered(recent.id.as_deref())));
     }
 
-    /// Adds a call with its answer, unless it is known.
+    /// Adds a call with its answer, unless a call with its id is known.
     pub(super) fn add(&mut self, call: &HookCall) {
         if call.id.is_none() || self.recent.iter().all(|recent| recent.id != call.id) {
             push(&mut self.recent, call.clone());

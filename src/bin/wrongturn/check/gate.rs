@@ -67,7 +67,7 @@ impl FailOn {
     }
 }
 
-/// The version of baselines. Those of version 1 have no domains.
+/// The version of baselines. Version 1 has no domains.
 const VERSION: u32 = 2;
 
 /// Accepted findings, identified by domain and task (or run, if it has no task), detector and tool.
@@ -114,7 +114,7 @@ impl Baseline {
         }
     }
 
-    /// Returns an error if the file is neither empty nor a baseline, of any version.
+    /// Returns an error if the file exists and is neither empty nor a baseline of any version.
     pub(crate) fn may_replace(path: &Path) -> Result<(), Failure> {
         let old = fs::read(path).unwrap_or_default();
         if old.trim_ascii().is_empty() || serde_json::from_slice::<Self>(&old).is_ok() {

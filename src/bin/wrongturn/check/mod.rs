@@ -208,8 +208,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     status(&inputs, &broken, is_part, arguments.allow_unread)
 }
 
-/// Returns the conditions that fail the check. Fails if a condition names a detector that does not run, because it could
-/// never hold. Drops those of the settings whose detectors `--detectors` leaves out.
+/// Returns the conditions that fail the check. Drops those of the settings whose detectors `--detectors` leaves out.
+/// Fails if another condition names a detector that does not run, because it could never hold.
 fn conditions(
     arguments: &Arguments,
     settings: &Config,

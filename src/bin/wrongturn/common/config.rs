@@ -198,8 +198,8 @@ impl Config {
         });
     }
 
-    /// Warns about ignore rules that matched no finding, and about profiles without a run. `filters` has those of all
-    /// profiles, each with whether a run matched it.
+    /// Warns about ignore rules that matched no finding, and about profiles without a run. `filters` has the filter of
+    /// each profile, and whether a run used the profile.
     pub(crate) fn report_unused(&self, filters: &[(RunFilter, AtomicBool)]) {
         for ignore in self.ignore.iter().filter(|ignore| ignore.used.load(Ordering::Relaxed) == 0) {
             let path = self.path.display();

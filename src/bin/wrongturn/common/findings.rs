@@ -104,7 +104,7 @@ fn show_command(file: &str, run: Option<&str>) -> Option<[String; 2]> {
     (file != "-" && is_short).then(|| [format!("wrongturn show {}", quoted(file)), run])
 }
 
-/// Shortens the first quoted call of a message that is too long, but not below a line, to make room for what follows.
+/// If a message is too long, shortens its first quoted call to make room for the rest, but keeps a line of the call.
 fn shortened(message: String, room: usize) -> String {
     let excess = message.chars().count().saturating_sub(room * LINES_OF_A_MESSAGE);
     let mut parts = message.splitn(3, '`');

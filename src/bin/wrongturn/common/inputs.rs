@@ -73,7 +73,7 @@ impl Inputs {
         if is_whole && !self.is_nothing_read() { 0 } else { UNREAD }
     }
 
-    /// Returns true if no file could be read, or if files hold no run but parts that were skipped.
+    /// Returns true if no file could be read, or if the files hold no run and some of their parts were skipped.
     pub(crate) fn is_nothing_read(&self) -> bool {
         self.is_unread() || self.is_all_skipped()
     }
@@ -195,8 +195,8 @@ fn most_frequent(endings: &BTreeMap<String, u64>) -> String {
     named.join(", ")
 }
 
-/// Scans, with a progress bar if stderr is a terminal. `map` runs on the reading threads. After the first
-/// failure of `each`, the scan goes on without calling it, and then returns that failure.
+/// Scans, with a progress bar if stderr is a terminal. `map` runs on the reading threads. If `each` fails, the
+/// scan continues without calling it, and returns that failure at the end.
 pub(crate) fn scan<T: Send>(
     scanner: &Scanner,
     paths: &[PathBuf],

@@ -71,7 +71,7 @@ pub(crate) fn notes_with(inputs: &str, outputs: &str, status: &str, example: &st
 
 /// Parses the command line. Returns an exit status if the program should end: 0 for `--help`, `usage` for an error.
 pub(crate) fn parse<A: clap::Parser>(usage: u8) -> Result<A, ExitCode> {
-    // Where `--output` writes any format, only `--help` lists these, to keep the output of `-h` to a screen.
+    // If `--output` writes any format, only `--help` lists these flags, so the output of `-h` fits on a screen.
     let shorten = |command: clap::Command| {
         let writes_any = command.get_arguments().any(|argument| argument.get_id() == "output");
         command.mut_args(|argument| match argument.get_id().as_str() {

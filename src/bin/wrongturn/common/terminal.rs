@@ -43,8 +43,8 @@ pub(crate) fn report(text: &str) -> Result<(), Failure> {
     print_raw(text).or_else(|error| if is_closed_pipe(&*error) { Ok(()) } else { Err(error) })
 }
 
-/// Writes a message to standard error, escaped and cut to 1,000 characters. Further lines are indented. Ignores
-/// errors, such as a closed pipe.
+/// Writes a message to standard error, escaped and cut to 1,000 characters. Further lines are indented. A quiet
+/// program writes only errors. Ignores failures to write, such as a closed pipe.
 pub(crate) fn note(text: &str) {
     if is_quiet() && !text.starts_with("error: ") {
         return;
