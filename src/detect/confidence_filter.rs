@@ -32,17 +32,17 @@ pub fn with_min_confidence(detectors: Vec<Arc<dyn Detector>>, least: Confidence)
     if least == Confidence::Likely {
         return detectors;
     }
-    let confident = |detector| Arc::new(Confident { detector, least }) as Arc<dyn Detector>;
+    let confident = |detector| Arc::new(FilteredDetector { detector, least }) as Arc<dyn Detector>;
     detectors.into_iter().map(confident).collect()
 }
 
 #[derive(Debug)]
-struct Confident {
+struct FilteredDetector {
     detector: Arc<dyn Detector>,
     least: Confidence,
 }
 
-impl Detector for Confident {
+impl Detector for FilteredDetector {
     fn id(&self) -> Cow<'static, str> {
         self.detector.id()
     }
@@ -56,7 +56,7 @@ impl Detector for Confident {
     }
 
     fn start(&self, routing: &RouteStatus) -> Box<dyn Fold> {
-        Box::new(Sure {
+        Box::new(FilteredFold {
             fold: self.detector.start(routing),
             least: self.least,
             taken: 0,
@@ -70,7 +70,7 @@ impl Detector for Confident {
 }
 
 #[derive(Debug)]
-struct Sure {
+struct FilteredFold {
     fold: Box<dyn Fold>,
     least: Confidence,
     /// Number of confirmed findings of `fold` that have been filtered.
@@ -78,7 +78,7 @@ struct Sure {
     confirmed: Vec<Finding>,
 }
 
-impl Fold for Sure {
+impl Fold for FilteredFold {
     fn observe(&mut self, step: &Step<'_>) {
         self.fold.observe(step);
         let all = self.fold.confirmed();

@@ -26,7 +26,7 @@ use wrongturn::{
 };
 
 /// Maximum number of models named if the requested one is missing.
-const MODELS_TOLD: usize = 20;
+const MODELS_NAMED: usize = 20;
 
 /// Compares two agents on the tasks that both tried.
 #[derive(Parser)]
@@ -184,34 +184,34 @@ impl Scan {
             let is_lacking = runs.is_empty() && !read.is_nothing_read();
             inputs.add(read);
             if let Some(model) = model.as_ref().filter(|_| is_lacking) {
-                inputs.tell();
+                inputs.report();
                 return Err(nobody(model, path, &models).into());
             }
             Ok((model.clone().unwrap_or_else(|| path.display().to_string()), runs))
         };
         let (first, second) = (side(&paths[0], &models[0])?, side(&paths[1], &models[1])?);
         if inputs.is_nothing_read() {
-            return inputs.told();
+            return inputs.finish();
         }
         let comparison = threads
             .pool()?
             .install(|| Comparison::of((&first.0, &first.1), (&second.0, &second.1), resampling))?;
         if comparison.tasks == 0 {
             let why = format!("{} --meta can name tasks.", why_unshared(&comparison));
-            let is_whole = inputs.told()? == 0;
+            let is_whole = inputs.finish()? == 0;
             return Err(if is_whole { why.into() } else { common::Unread(why).into() });
         }
         let status = show(&comparison)?;
         metadata.tell(run_table.as_ref());
-        let unread = inputs.told()?;
+        let unread = inputs.finish()?;
         Ok(if status == 0 { unread } else { status })
     }
 }
 
 /// Returns the error for a side without runs of the requested model. It names the models of the side.
 fn nobody(model: &str, path: &Path, models: &BTreeSet<Arc<str>>) -> String {
-    let mut there: Vec<&str> = models.iter().map(AsRef::as_ref).take(MODELS_TOLD).collect();
-    if models.len() > MODELS_TOLD {
+    let mut there: Vec<&str> = models.iter().map(AsRef::as_ref).take(MODELS_NAMED).collect();
+    if models.len() > MODELS_NAMED {
         there.push("…");
     }
     let there = if there.is_empty() { "none".to_owned() } else { there.join(", ") };

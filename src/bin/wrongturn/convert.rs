@@ -73,5 +73,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     for line in &notes {
         common::note(line);
     }
-    inputs.told()
+    inputs.finish()
 }

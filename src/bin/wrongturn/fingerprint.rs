@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         arguments.files.report(&document, &found, arguments.full)?;
     }
     metadata.tell(run_table.as_ref());
-    inputs.told()
+    inputs.finish()
 }
 
 /// Writes each text to a file named after its position, from 1 on, and its name, reduced to ASCII letters, digits,

@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             let read = serde_json::from_value::<Reading>(options)?.options();
             let text = Some(&arguments.text);
             parts::report_scan(*part, |flagged| flagged.read(&read), &outputs.files, text, "")?;
-            inputs.told()
+            inputs.finish()
         }
         PartialContent::Replication(part) => {
             let options: Options = serde_json::from_value(options)?;
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             if !inputs.is_nothing_read() {
                 replicated::report(*part, &options, outputs, arguments.threads)?;
             }
-            inputs.told()
+            inputs.finish()
         }
         _ => Err("the states are of a kind that has no report here".into()),
     }

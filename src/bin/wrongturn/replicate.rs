@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
             if let (Some(path), Some(rows)) = (&arguments.outputs.out, part.runs.rows()) {
                 replicated::write_rows(path, rows)?;
             }
-            inputs.tell();
+            inputs.report();
             return Ok(inputs.status());
         }
     }
@@ -98,5 +98,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
     if format.is_some() && none > whole + some {
         common::note("note: the files were read as tau2-bench results; with --group-by, any format is read");
     }
-    inputs.told()
+    inputs.finish()
 }

@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         profile.map_or(&*own, |profile| &profile.detectors)
     };
     let shown = show(arguments, &runs, &sources, &judges);
-    inputs.tell();
+    inputs.report();
     shown?;
     Ok(inputs.status())
 }

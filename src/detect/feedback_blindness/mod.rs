@@ -1,7 +1,7 @@
 //! `feedback_blindness`: the agent repeats what was just refused.
 
 mod barred;
-mod refusal;
+mod failed_call;
 mod same_cause;
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::published::RefusedBefore;
 use super::rule::{at_least, rule};
-use super::shared::{PassedOver, Phrases, PollingCall, TransientRules};
+use super::shared::{Phrases, PollingCall, SkipRules, TransientRules};
 use super::{FailureClass, Finding, Fold, Grid, Rule};
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -87,17 +87,17 @@ impl FeedbackBlindnessConfig {
             return Err(Error::config("patterns", "an empty phrase would match every observation"));
         }
         at_least("max_failures", self.max_failures, 2)?;
-        PassedOver::check(&self.exempt, self.transient.as_ref())
+        SkipRules::check(&self.exempt, self.transient.as_ref())
     }
 }
 
 rule! {
     #[doc = include_str!("../docs/feedback_blindness.md")]
     FeedbackBlindness(FeedbackBlindnessConfig),
-    ready: (Arc<PassedOver>, Arc<Phrases>) = |config| {
-        let passed_over = PassedOver::new(&config.exempt, config.transient.as_ref());
+    ready: (Arc<SkipRules>, Arc<Phrases>) = |config| {
+        let skip_rules = SkipRules::new(&config.exempt, config.transient.as_ref());
         let phrases = Phrases::new(config.patterns.iter().map(String::as_str));
-        (Arc::new(passed_over), Arc::new(phrases))
+        (Arc::new(skip_rules), Arc::new(phrases))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::barred::{Barred, PROGRAMS};
-use super::refusal::Refusal;
+use super::failed_call::FailedCall;
 use super::{FeedbackBlindness, FeedbackBlindnessConfig, finding, quote};
 use crate::detect::shared::{
     Attempt, Attempts, Baseline, Call, Check, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker,
@@ -46,7 +46,7 @@ pub(super) struct Blindness {
 /// The failures of one cause.
 #[derive(Debug, Default)]
 struct Refused {
-    latest: VecDeque<Refusal>,
+    latest: VecDeque<FailedCall>,
     /// The number of turns with this cause since the count last started over.
     turns: u64,
     /// The steps of the first [`NAMED`] of these turns, for turns without a call.
@@ -82,12 +82,12 @@ impl Blindness {
         Self { actors, max_failures, attempts, ..Self::default() }
     }
 
-    fn refusal(&mut self, attempt: &Attempt, failure: &Failure, action: &Action<'_>) {
+    fn failed(&mut self, attempt: &Attempt, failure: &Failure, action: &Action<'_>) {
         let call = &attempt.call.call;
         let barred = self.barred.refused(attempt, failure);
         let by_cause = matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage);
         let program = Digest::of_text(if by_cause && call.is_shell { "$" } else { &call.program });
-        let now = Refusal {
+        let now = FailedCall {
             step: attempt.step,
             turn: attempt.turn,
             number: self.number,
@@ -101,7 +101,7 @@ impl Blindness {
         let repeated = self.repeated(&refused, &now, failure, by_user);
         let last = refused.latest.front();
         let changed_since =
-            |earlier: &Refusal| self.changes.front().is_some_and(|(at, _)| *at > earlier.number);
+            |earlier: &FailedCall| self.changes.front().is_some_and(|(at, _)| *at > earlier.number);
         if let Some(last) = last.filter(|last| last.turn != now.turn) {
             // The count starts over if the user spoke, and either refused the call or gave a value that it uses.
             let user_spoke = self.user.latest > last.step;
@@ -171,7 +171,7 @@ impl Blindness {
             format!("{shown} fails for the same reason as step {before}{times}{line}")
         };
         let confidence = if is_certain { Confidence::Certain } else { Confidence::Likely };
-        let finding = finding(attempt.told_at, before, quote(action), message);
+        let finding = finding(attempt.outcome_step, before, quote(action), message);
         self.findings.push(finding.tool(attempt.call.named()).confidence(confidence));
     }
 
@@ -183,13 +183,19 @@ impl Blindness {
     }
 
     /// Returns the latest failure of another turn that a call repeats, unless something in between excuses that.
-    fn repeated(&self, refused: &Refused, now: &Refusal, failure: &Failure, by_user: bool) -> Option<Blind> {
+    fn repeated(
+        &self,
+        refused: &Refused,
+        now: &FailedCall,
+        failure: &Failure,
+        by_user: bool,
+    ) -> Option<Blind> {
         let call = &now.call.call;
         // If the call has succeeded since, it may now fail for another cause.
         let went_through = call.key.and_then(|key| self.went_through.get(&key)).copied().unwrap_or(0);
         let went_through = went_through.max(self.read_again(call, failure));
         let looks = call.does == Does::Read && (call.is_shell || call.target.is_some());
-        let is_excused = |earlier: &Refusal| {
+        let is_excused = |earlier: &FailedCall| {
             // The user may have done something in between.
             let user_spoke =
                 call.is_shell && self.user.latest > earlier.step || self.user.asks_again(earlier.step);
@@ -206,7 +212,7 @@ impl Blindness {
         let others = refused.latest.iter().filter(|earlier| earlier.turn != now.turn);
         let mut earlier = others.take_while(|earlier| !is_excused(earlier));
         // A user who refuses a call says what to change in it, so only an equal call is a repeat.
-        let repeats = |earlier: &&Refusal| {
+        let repeats = |earlier: &&FailedCall| {
             (!by_user || earlier.is_same_call(now)) && earlier.is_repeated_by(now, failure)
         };
         let earlier = earlier.find(repeats)?;
@@ -266,7 +272,7 @@ impl Fold for Blindness {
         // The trace does not say why a background command was stopped, so its failure is skipped.
         let unexplained = |failure: &Failure| failure.kind == FailureKind::Killed && attempt.was_polled();
         if let Some(failure) = attempt.failure().filter(|failure| !without_changes && !unexplained(failure)) {
-            self.refusal(&attempt, failure, action);
+            self.failed(&attempt, failure, action);
         }
         let does = attempt.call.call.does;
         if does == Does::Run {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::published::LoopRepeat;
 use super::rule::{at_least, rule};
-use super::shared::{PassedOver, PollingCall, TransientRules};
+use super::shared::{PollingCall, SkipRules, TransientRules};
 use super::{FailureClass, Fold, Grid, Rule};
 use crate::error::Result;
 use crate::names::named;
@@ -86,13 +86,13 @@ impl LoopConfig {
         at_least("min_failures", self.min_failures, 2)?;
         at_least("min_looks", self.min_looks, 2)?;
         at_least("max_polls", self.max_polls, 2)?;
-        PassedOver::check(&self.exempt, self.transient.as_ref())
+        SkipRules::check(&self.exempt, self.transient.as_ref())
     }
 }
 
 rule! {
     #[doc = include_str!("../docs/loop.md")]
-    Loop(LoopConfig), ready: PassedOver = |config| PassedOver::new(&config.exempt, config.transient.as_ref())
+    Loop(LoopConfig), ready: SkipRules = |config| SkipRules::new(&config.exempt, config.transient.as_ref())
 }
 
 impl Rule for Loop {

@@ -54,7 +54,7 @@ impl Span {
 
     pub(super) fn of(kind: LoopKind, count: u64, first: u64, attempt: &Attempt) -> Self {
         let call = Some(Arc::clone(&attempt.call));
-        Self { call, ..Self::new(kind, count, (first, attempt.told_at)) }
+        Self { call, ..Self::new(kind, count, (first, attempt.outcome_step)) }
     }
 
     pub(super) fn of_no_call(attempt: &no_call::Attempt<'_>) -> Self {

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::failure_phrases::{KILLED, NO_SESSION};
 use super::phrase_search::Hints;
-use super::{Call, Does, Facts, Failure, Part, PassedOver, Shown, facts, said, words};
+use super::{Call, Does, Facts, Failure, Part, Shown, SkipRules, facts, said, words};
 use crate::trace::{
     Action, Actor, Actors, Arguments, Digest, DigestMap, DigestSet, Event, Status, Step, UnknownReason,
     first_chars,
@@ -18,7 +18,7 @@ pub(crate) struct Attempt {
     pub(crate) step: u64,
     pub(crate) turn: u64,
     /// The step with the outcome; differs from `step` if the call was polled.
-    pub(crate) told_at: u64,
+    pub(crate) outcome_step: u64,
     /// Whether it is a poll whose original call is unknown.
     pub(crate) polls: bool,
     /// The facts of the call.
@@ -62,7 +62,7 @@ impl Attempt {
 
     /// Returns true if a later poll brought the outcome.
     pub(crate) fn was_polled(&self) -> bool {
-        self.told_at != self.step
+        self.outcome_step != self.step
     }
 }
 
@@ -70,7 +70,7 @@ impl Attempt {
 #[derive(Debug, Default)]
 pub(crate) struct Attempts {
     actors: Actors,
-    passed_over: Arc<PassedOver>,
+    skip_rules: Arc<SkipRules>,
     /// The number of actions, and whether the arguments of any were recorded.
     pub(crate) actions: u64,
     pub(crate) comparable: bool,
@@ -101,8 +101,8 @@ impl Attempts {
     const LOOKED: usize = 16;
 
     /// Creates an empty record of the attempts of these actors.
-    pub(crate) fn new(actors: Actors, passed_over: &Arc<PassedOver>) -> Self {
-        Self { actors, passed_over: Arc::clone(passed_over), ..Self::default() }
+    pub(crate) fn new(actors: Actors, skip_rules: &Arc<SkipRules>) -> Self {
+        Self { actors, skip_rules: Arc::clone(skip_rules), ..Self::default() }
     }
 
     /// Returns true if there were actions, but the arguments of none were recorded.
@@ -119,7 +119,7 @@ impl Attempts {
         self.unpaired = None;
         let answer = facts(step)?;
         let failed = answer.failure.is_some();
-        let is_poll = self.passed_over.is_exempt(action, &digests);
+        let is_poll = self.skip_rules.is_exempt(action, &digests);
         if !is_poll && !failed && answer.state == AnswerState::Running {
             self.running.truncate(Self::RUNNING - 1);
             let (step, turn, session) = (step.index(), step.turn(), session(action));
@@ -138,7 +138,7 @@ impl Attempts {
         let excuse = if polls && !failed && !is_final(action) {
             Some(Excuse::Polling)
         } else if failed
-            && self.passed_over.is_transient(action, &answer.transient)
+            && self.skip_rules.is_transient(action, &answer.transient)
             && !is_time_limit(&answer, action)
         {
             Some(Excuse::Transient)
@@ -177,12 +177,12 @@ impl Attempts {
         let writes = call.call.does == Does::Write && !failed;
         let changes =
             writes && (outcome.is_none() || call.call.key.is_none_or(|key| self.changes.insert(key)));
-        let told_at = step.index();
+        let outcome_step = step.index();
         let unpaired = action.reason == Some(UnknownReason::Unanswered) && action.observation.is_absent();
         let attempt = Attempt {
             step: origin,
             turn,
-            told_at,
+            outcome_step,
             polls,
             call,
             answer,
@@ -210,7 +210,7 @@ impl Attempts {
         let Event::Message(text) = step.event() else { return None };
         let (mut attempt, shown) = self.unpaired.take()?;
         attempt.outcome = Some(said(text, attempt.call.call.is_shell, || Digest::of_text(&text.to_str())));
-        let is_direct = step.index() == attempt.told_at + 1 && !text.is_empty();
+        let is_direct = step.index() == attempt.outcome_step + 1 && !text.is_empty();
         (is_direct && matches!(step.actor(), Actor::User | Actor::Environment)).then_some((attempt, shown))
     }
 
@@ -235,7 +235,7 @@ impl Attempts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerState {
     /// The answer is final.
-    Told,
+    Final,
     /// The call never ran: another one failed, or was answered first.
     NeverRan,
     Running,
@@ -273,7 +273,7 @@ impl AnswerState {
             return match action.reason {
                 Some(UnknownReason::Running) => Self::Running,
                 _ if is_waiting() => Self::Waiting,
-                _ => Self::Told,
+                _ => Self::Final,
             };
         };
         if action.status == Status::Unknown
@@ -288,7 +288,7 @@ impl AnswerState {
         let bytes = answer.spelling();
         let head = bytes.get(..bytes.len().min(HEAD + 100)).unwrap_or_default();
         if !HINTS.occur_in(head) {
-            return Self::Told;
+            return Self::Final;
         }
         let head = answer.head(HEAD).to_lowercase();
         let says = |phrases: &[&str], chars: usize| {
@@ -303,7 +303,7 @@ impl AnswerState {
         } else if call.does == Does::Read && bytes.len() <= HEAD && (reports || says(&WAITING, HEAD)) {
             Self::Waiting
         } else {
-            Self::Told
+            Self::Final
         }
     }
 }

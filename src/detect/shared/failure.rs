@@ -48,7 +48,7 @@ pub(crate) struct Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Report {
     /// It says what failed.
-    Told,
+    Detailed,
     /// It only counts failures.
     Counted,
     /// All tests passed: what failed is something else, such as the clean-up after them.
@@ -164,7 +164,7 @@ impl Failure {
         } else if only_counts {
             Some(Report::Counted)
         } else {
-            (is_report || lists || diagnoses()).then_some(Report::Told)
+            (is_report || lists || diagnoses()).then_some(Report::Detailed)
         };
         let is_frame = |line: &str| line.starts_with("Traceback") || line.starts_with("File \"");
         let helps = |first: &&str| !told.contains(first) && !is_frame(first) && !complains(first, call);

@@ -48,8 +48,8 @@ pub(super) use lexicon::{Meaning, words};
 pub(crate) use looks::{Looks, ShownLines};
 pub(crate) use no_call::NoCall;
 pub(super) use phrase_search::{Pattern, Phrases};
-pub(super) use polling::PassedOver;
 pub use polling::PollingCall;
+pub(super) use polling::SkipRules;
 pub(crate) use preexisting::Baseline;
 pub(crate) use quote::Shown;
 #[cfg(feature = "statistics")]

@@ -90,14 +90,14 @@ impl PollingCall {
 
 /// The compiled fields `exempt` and `transient` of a configuration.
 #[derive(Debug, Default)]
-pub(in crate::detect) struct PassedOver {
+pub(in crate::detect) struct SkipRules {
     /// The digests of the folded names of the tools, to skip most calls quickly.
     tools: Vec<Digest>,
     exempt: Vec<PollingCall>,
     transient: Option<Matcher>,
 }
 
-impl PassedOver {
+impl SkipRules {
     pub(in crate::detect) fn new(exempt: &[PollingCall], transient: Option<&TransientRules>) -> Self {
         let tools = exempt.iter().map(|call| Digest::of_text(&fold_name(call.name()))).collect();
         Self { tools, exempt: exempt.to_vec(), transient: transient.map(Matcher::new) }

@@ -19,7 +19,7 @@ use unsent::Unsent;
 use super::published::RecoveryRate;
 use super::rule::{at_least, rule};
 use super::shared::{
-    Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PassedOver, PollingCall,
+    Attempt, Attempts, Check, Does, Excuse, FailureKind, NoCall, Part, PollingCall, SkipRules,
     TransientRules, UserSays, after_colon, each_text, lines, stops,
 };
 use super::{Confidence, FailureClass, Finding, Fold, Grid, Measure, NearMiss, Rule, Verdict};
@@ -82,7 +82,7 @@ impl ToolErrorRecoveryConfig {
 rule! {
     #[doc = include_str!("../docs/tool_error_recovery.md")]
     ToolErrorRecovery(ToolErrorRecoveryConfig),
-    ready: PassedOver = |_| PassedOver::new(&PollingCall::known(), Some(&TransientRules::default()))
+    ready: SkipRules = |_| SkipRules::new(&PollingCall::known(), Some(&TransientRules::default()))
 }
 
 impl Rule for ToolErrorRecovery {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use self::waste::Waste;
 use super::rule::{positive, rule};
-use super::shared::{PassedOver, PollingCall, TransientRules};
+use super::shared::{PollingCall, SkipRules, TransientRules};
 use super::{FailureClass, Fold, Grid, Rule};
 use crate::error::{Error, Result};
 use crate::names::named;
@@ -57,14 +57,14 @@ impl WastedActionsConfig {
             let message = format!("expected a number of at least 0, got {}", self.min_stretch);
             return Err(Error::config("min_stretch", message));
         }
-        PassedOver::check(&self.exempt, self.transient.as_ref())
+        SkipRules::check(&self.exempt, self.transient.as_ref())
     }
 }
 
 rule! {
     #[doc = include_str!("../docs/wasted_actions.md")]
     WastedActions(WastedActionsConfig),
-    ready: PassedOver = |config| PassedOver::new(&config.exempt, config.transient.as_ref())
+    ready: SkipRules = |config| SkipRules::new(&config.exempt, config.transient.as_ref())
 }
 
 impl Rule for WastedActions {
@@ -109,7 +109,7 @@ named! {
 }
 
 impl WasteReason {
-    fn told(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Failed => "failed",
             Self::FailedAgain => "failed as before",

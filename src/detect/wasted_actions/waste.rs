@@ -216,13 +216,13 @@ impl Waste {
 
     /// Returns how many actions gained nothing for a reason, and the steps of the first few: `4 failed (steps 3, 9, 14,
     /// …)`.
-    fn told(&self, reason: WasteReason) -> String {
+    fn describe(&self, reason: WasteReason) -> String {
         let count = self.reasons.get(&reason).copied().unwrap_or(0);
         let steps = self.steps.get(&reason).map(Vec::as_slice).unwrap_or_default();
         let named: Vec<String> = steps.iter().take(NAMED).map(u64::to_string).collect();
         let word = if steps.len() == 1 { "step" } else { "steps" };
         let more = if steps.len() > NAMED { ", …" } else { "" };
-        format!("{count} {} ({word} {}{more})", reason.told(), named.join(", "))
+        format!("{count} {} ({word} {}{more})", reason.describe(), named.join(", "))
     }
 
     fn finding(&self, place: (u64, u64)) -> Finding {
@@ -234,7 +234,7 @@ impl Waste {
         by_tool.sort_by_key(|tool| Reverse(tool.wasted));
         by_tool.truncate(10);
         let count = self.number();
-        let reasons: Vec<String> = self.reasons.keys().map(|reason| self.told(*reason)).collect();
+        let reasons: Vec<String> = self.reasons.keys().map(|reason| self.describe(*reason)).collect();
         let most = match by_tool.first() {
             Some(most) if by_tool.len() > 1 && 2 * most.wasted > count && most.tool != NO_CALL => {
                 format!("; most by `{}`", most.tool)
@@ -280,7 +280,7 @@ impl Fold for Waste {
         if let Some((attempt, _)) = self.attempts.answered(step)
             && let Some(reason) = self.reason(&attempt, None)
         {
-            self.count(reason, attempt.told_at, attempt.call.named());
+            self.count(reason, attempt.outcome_step, attempt.call.named());
         }
         let Some(action) = step.action_of(self.actors) else { return };
         let attempt = self.attempts.observe(step);
@@ -292,7 +292,7 @@ impl Fold for Waste {
             let key = attempt.call.call.key;
             self.follows = key.is_some() && std::mem::replace(&mut self.latest, key) == key;
             if let Some(reason) = self.reason(&attempt, Some(action)) {
-                self.count(reason, attempt.told_at, attempt.call.named());
+                self.count(reason, attempt.outcome_step, attempt.call.named());
             }
             self.changes += u64::from(attempt.changes);
             let writes = attempt.call.call.does == Does::Write && attempt.failure().is_none();

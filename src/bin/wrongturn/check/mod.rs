@@ -203,7 +203,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, common::Failure> {
         parts::report_scan(part, draw, &files, text, &more)?;
     }
     inputs.tell_damaged();
-    inputs.tell();
+    inputs.report();
     settings.report_unused(&filters);
     status(&inputs, &broken, is_part, arguments.allow_unread)
 }

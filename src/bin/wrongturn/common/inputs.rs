@@ -19,7 +19,7 @@ use super::terminal::is_quiet;
 use super::{Failure, MOST_ERRORS, UNREAD, Unread, note, output};
 
 /// Maximum number of error messages kept for a file; further errors are only counted.
-const TOLD: usize = 10;
+const ERRORS_KEPT: usize = 10;
 
 const ENDINGS: usize = 4;
 
@@ -42,7 +42,7 @@ impl Inputs {
         match event {
             ScanEvent::Error(error) => {
                 self.foreign += u64::from(error.kind() == ErrorKind::Format);
-                if self.errors.len() < TOLD {
+                if self.errors.len() < ERRORS_KEPT {
                     self.errors.push(error.to_string());
                 }
             }
@@ -110,8 +110,8 @@ impl Inputs {
     }
 
     /// Reports errors and skipped files on stderr.
-    pub(crate) fn tell(&self) {
-        self.tell_errors();
+    pub(crate) fn report(&self) {
+        self.report_errors();
         self.tell_skipped();
     }
 
@@ -139,15 +139,15 @@ impl Inputs {
         }
     }
 
-    /// Like [`Inputs::tell`], but returns the exit status, or an error if nothing could be read.
-    pub(crate) fn told(&self) -> Result<u8, Failure> {
-        self.tell();
+    /// Like [`Inputs::report`], but returns the exit status, or an error if nothing could be read.
+    pub(crate) fn finish(&self) -> Result<u8, Failure> {
+        self.report();
         if self.is_nothing_read() { Err(self.nothing_read()) } else { Ok(self.status()) }
     }
 
     /// Prints the first errors of each file, up to [`MOST_ERRORS`] in total, and the number of further ones.
-    fn tell_errors(&self) {
-        let (mut is_hinted, mut left, mut untold) = (false, MOST_ERRORS, 0);
+    fn report_errors(&self) {
+        let (mut is_hinted, mut left, mut unreported) = (false, MOST_ERRORS, 0);
         for (path, errors, first) in self.files().flat_map(Files::faults) {
             let told = first.len().min(left);
             for error in first.iter().take(told) {
@@ -162,10 +162,10 @@ impl Inputs {
             match errors.saturating_sub(told as u64) {
                 0 => {}
                 more if left > 0 => note(&format!("error: {}: {more} more", path.display())),
-                more => untold += more,
+                more => unreported += more,
             }
         }
-        tell_more_errors(untold);
+        report_more_errors(unreported);
     }
 }
 
@@ -229,7 +229,7 @@ pub(crate) fn scan<T: Send>(
     }
 }
 
-fn tell_more_errors(count: u64) {
+fn report_more_errors(count: u64) {
     if count > 0 {
         note(&format!("error: {}", counted(count, "more error")));
     }
@@ -255,7 +255,7 @@ impl Faults {
         for fault in faults.0.iter().take(MOST_ERRORS) {
             note(&format!("error: {fault}"));
         }
-        tell_more_errors(faults.0.len().saturating_sub(MOST_ERRORS) as u64);
+        report_more_errors(faults.0.len().saturating_sub(MOST_ERRORS) as u64);
         done.map(|()| if faults.0.is_empty() { 0 } else { UNREAD })
     }
 }

@@ -120,7 +120,7 @@ fn label(arguments: &Arguments, file: &Path) -> Result<u8, common::Failure> {
     };
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from(format!("{detector}.jsonl")));
     entry::append(&out, &[label.entry(arguments, (file, name), trace, format, &out)?])?;
-    inputs.tell();
+    inputs.report();
     Ok(inputs.status())
 }
 
@@ -137,7 +137,7 @@ fn read(file: &Path) -> Result<(Vec<Trace>, &'static str, Inputs), common::Failu
         Ok(())
     })?;
     if runs.is_empty() {
-        inputs.tell();
+        inputs.report();
         return Err(common::Unread::no("run", file));
     }
     Ok((runs, format, inputs))

@@ -73,7 +73,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     })?;
     let drawn = sample_runs(&features, arguments.n.get(), arguments.seed.seed);
     if drawn.is_empty() {
-        inputs.tell();
+        inputs.report();
         return Err(Unread::nothing_read());
     }
     let drawn = (0_usize..).zip(drawn).filter_map(|(n, place)| Some((*numbers.get(place)?, n)));
@@ -124,7 +124,7 @@ pub(crate) fn sample(arguments: &Arguments) -> Result<u8, Failure> {
     sheet.finish()?;
     write_text(&html, &page.html())?;
     print(&format!("{} of {} runs: {}, {}\n", rows.len(), number, out.display(), html.display()))?;
-    inputs.tell();
+    inputs.report();
     Ok(inputs.status())
 }
 
@@ -158,7 +158,7 @@ pub(crate) fn filled(arguments: &Arguments, sheet: &Path) -> Result<u8, Failure>
     }
     let mut status = 0;
     for (_, _, inputs) in files.values() {
-        inputs.tell();
+        inputs.report();
         status = status.max(inputs.status());
     }
     Ok(status)

@@ -325,7 +325,7 @@ impl Goals {
             goal.content = content(action);
         }
         goal.state = GoalState::Waiting;
-        goal.place.1 = attempt.told_at;
+        goal.place.1 = attempt.outcome_step;
         goal.failures += 1;
         let shown =
             if call.is_shell { Shown::part(&attempt.call, told) } else { Shown::with(&attempt.call, action) };

@@ -7,7 +7,7 @@ use crate::trace::Digest;
 
 /// A call that failed.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct FailedCall {
     pub(super) step: u64,
     pub(super) turn: u64,
     /// The number of attempts up to and including it.
@@ -17,7 +17,7 @@ pub(super) struct Refusal {
     pub(super) call: Arc<Facts>,
 }
 
-impl Refusal {
+impl FailedCall {
     /// Returns true if both calls are the same.
     pub(super) fn is_same_call(&self, now: &Self) -> bool {
         self.call.call.key.is_some() && self.call.call.key == now.call.call.key
