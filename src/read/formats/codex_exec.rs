@@ -93,7 +93,8 @@ impl<'a> session::Session<'a> for Threads<'a> {
         let (kind, event) = match line.name("method") {
             Some(method) if line.is("params", Kind::Object) => {
                 let event = line.object("params");
-                self.current = event.name("threadId").or_else(|| self.current.take());
+                let id = event.name("threadId").or_else(|| event.object("thread").name("id"));
+                self.current = id.or_else(|| self.current.take());
                 (Some(method.replace('/', ".").into()), event)
             }
             _ => (line.name("type"), line.clone()),
@@ -107,19 +108,30 @@ impl<'a> session::Session<'a> for Threads<'a> {
                 // A thread that is started again reuses item ids for other items.
                 self.current().items.clear();
             }
+            (Some("thread.started"), ..) if event.object("thread").has("model") => {
+                self.current().run.model(event.object("thread").name("model"));
+            }
             (Some("turn.completed"), ..)
                 if event.object("turn").name("status").as_deref() == Some("failed") =>
             {
                 self.terminate("turn.failed");
-                let error = event.object("turn").object("error").message("message");
-                self.current().run.say(Actor::Environment, error);
+                self.fail(&event.object("turn"), true, runs);
             }
             (Some("turn.completed"), ..) => self.terminate("turn.completed"),
-            (Some("turn.failed"), ..) => self.terminate("turn.failed"),
+            (Some("turn.failed"), ..) => {
+                self.terminate("turn.failed");
+                self.fail(&event, true, runs);
+            }
+            (Some("error"), ..) if self.fail(&event, false, runs) => {}
             (Some(kind @ ("item.started" | "item.updated" | "item.completed")), _, Some(item)) => {
+                let is_plan = kind_of(&item).as_deref() == Some("todo_list");
+                runs.pass_over("states of a plan", u64::from(is_plan));
                 self.current().item(&item, kind == "item.completed");
             }
-            (Some("turn.started"), ..) => runs.pass_over("events without content", 1),
+            (Some("turn.started"), ..) => {
+                self.open.known(&self.current).map(|thread| thread.failure.take());
+                runs.pass_over("events without content", 1);
+            }
             _ => runs.pass_over("lines of other types", 1),
         }
         // Emits steps of the first thread only, which is usually the only one that grows. A call is complete
@@ -144,6 +156,25 @@ impl<'a> Threads<'a> {
             thread.run.metadata.termination = Some(termination.to_owned());
         }
     }
+
+    /// Adds the error in an event to the current thread. The end of a turn repeats the error that ended it, so it
+    /// counts only if the turn has no other. Returns false without a thread or a text.
+    fn fail(&mut self, event: &Members<'a>, is_end: bool, runs: &mut Runs<'_>) -> bool {
+        let text = event.object("error").message("message").or_else(|| event.message("message"));
+        let Some((thread, text)) = self.open.known(&self.current).zip(text) else { return false };
+        let words = text.text().to_str().into_owned();
+        match &thread.failure {
+            Some(known) if *known == words => {}
+            Some(_) if is_end => runs.pass_over("errors at the end of turns with another error", 1),
+            _ => {
+                thread.run.at(thread.count, None);
+                thread.run.say(Actor::Environment, Some(text));
+                thread.count += 1;
+                thread.failure = Some(words);
+            }
+        }
+        true
+    }
 }
 
 struct Thread<'a> {
@@ -151,6 +182,8 @@ struct Thread<'a> {
     /// Number of known items, and the turn of the next.
     count: u64,
     items: TextMap<Cow<'a, str>, Sight>,
+    /// The last error of the turn.
+    failure: Option<String>,
 }
 
 /// A known item. Its ordinal is its turn.
@@ -165,7 +198,7 @@ impl<'a> Thread<'a> {
     fn new(id: Option<Cow<'a, str>>) -> Self {
         let mut run = Recording::of_agent("codex");
         run.metadata.id = id.map(Cow::into_owned);
-        Self { run, count: 0, items: TextMap::default() }
+        Self { run, count: 0, items: TextMap::default(), failure: None }
     }
 
     /// Adds or updates an item. It keeps the position where it first appeared and takes the latest arguments.
@@ -189,8 +222,12 @@ impl<'a> Thread<'a> {
             Some("error") if is_completed => (Actor::Environment, "message"),
             _ => return,
         };
+        let text = item.message(key);
+        if actor == Actor::Environment {
+            self.failure = text.as_ref().map(|text| text.text().to_str().into_owned());
+        }
         self.run.at(seen.ordinal, None);
-        self.run.say(actor, item.message(key));
+        self.run.say(actor, text);
     }
 
     fn new_item(&mut self, id: Option<Cow<'a, str>>, call: Option<&Cow<'a, str>>) -> Sight {

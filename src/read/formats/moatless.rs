@@ -96,6 +96,7 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     run.metadata.id = info.name("trace_id").map(Cow::into_owned);
     run.metadata.task = instance.map(Cow::into_owned);
     run.metadata.termination = info.name("status").map(Cow::into_owned);
+    run.model(members.object("transition_rules").object("global_params").name("model"));
     run.give(runs);
 }
 

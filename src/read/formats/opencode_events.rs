@@ -44,6 +44,11 @@ impl<'a> Event<'a> {
         self.data.member("part").filter(|part| part.kind() == Kind::Object)
     }
 
+    fn time(&self) -> Option<u64> {
+        let time = self.line.member("timestamp").or_else(|| self.data.member("time"));
+        time.and_then(time::of_milliseconds)
+    }
+
     fn session(&self) -> Option<Cow<'a, str>> {
         let of = |value: Raw<'a>| value.member("sessionID").and_then(common::name);
         let info = || self.data.member("info");
@@ -70,6 +75,8 @@ struct Session<'a> {
     messages: Ordered<Cow<'a, str>, Message<'a>>,
     /// The index of each part in its message, by part id.
     parts: TextMap<Cow<'a, str>, usize>,
+    /// Number of errors between messages.
+    errors: u64,
 }
 
 /// A message with the last states of its parts.
@@ -78,13 +85,16 @@ struct Message<'a> {
     info: Option<Raw<'a>>,
     parts: Vec<Option<Raw<'a>>>,
     time: Option<u64>,
+    /// The text of an error between messages.
+    error: Option<TextCow<'a>>,
 }
 
 impl<'a> Session<'a> {
     fn of(id: &Cow<'a, str>) -> Self {
         let mut run = Recording::of_agent("opencode");
         run.metadata.id = Some(id.to_string());
-        Self { run, termination: None, messages: Ordered::default(), parts: TextMap::default() }
+        let (messages, parts) = (Ordered::default(), TextMap::default());
+        Self { run, termination: None, messages, parts, errors: 0 }
     }
 
     fn add(&mut self, event: &Event<'a>) -> bool {
@@ -109,8 +119,15 @@ impl<'a> Session<'a> {
                 *parent = named.map(Cow::into_owned).or(parent.take());
             }
             ("error" | "session.error", ..) => {
-                self.termination =
-                    data.member("error").and_then(|error| error.member("name")).and_then(common::name);
+                let error = members(data.member("error"));
+                self.termination = error.name("name");
+                let text = error.object("data").message("message").or_else(|| error.message("message"));
+                if let Some(text) = text {
+                    self.errors += 1;
+                    let time = event.time();
+                    *self.message(format!("error {}", self.errors).into()) =
+                        Message { time, error: Some(text), ..Message::default() };
+                }
             }
             ("message.updated", _, Some(info)) => {
                 let Some(id) = info.member("id").and_then(common::name) else { return false };
@@ -129,14 +146,18 @@ impl<'a> Session<'a> {
     /// Replaces the state of a part, or returns false if it names no message.
     fn part(&mut self, event: &Event<'a>, part: Raw<'a>) -> bool {
         let Some(message) = part.member("messageID").and_then(common::name) else { return false };
-        let time = event.line.member("timestamp").or_else(|| event.data.member("time"));
         let known = part.member("id").and_then(common::name);
         let place = known.as_ref().and_then(|id| self.parts.get(id).copied());
         let message = self.message(message);
-        if let Some(former) = place.and_then(|place| message.parts.get_mut(place)) {
+        // Where ids are masked, parts of different types share one.
+        let is_same = |former: &&mut Option<Raw<'a>>| {
+            let kind = |part: Raw<'a>| part.member("type").and_then(common::name);
+            former.is_none_or(|former| kind(former) == kind(part))
+        };
+        if let Some(former) = place.and_then(|place| message.parts.get_mut(place)).filter(is_same) {
             *former = Some(part);
         } else {
-            message.time = message.time.or_else(|| time.and_then(time::of_milliseconds));
+            message.time = message.time.or_else(|| event.time());
             message.parts.push(Some(part));
             let place = message.parts.len() - 1;
             self.parts.extend(known.map(|id| (id, place)));
@@ -146,7 +167,12 @@ impl<'a> Session<'a> {
 
     /// Adds the messages in order and emits the run.
     fn end(mut self, runs: &mut Runs<'_>) {
-        for (turn, message) in (0..).zip(self.messages.into_values()) {
+        for (turn, mut message) in (0..).zip(self.messages.into_values()) {
+            if let Some(error) = message.error.take() {
+                self.run.at(turn, message.time);
+                self.run.say(Actor::Environment, Some(error));
+                continue;
+            }
             let (info, parts) = message.read();
             opencode::add(info, &parts, turn, &mut self.run);
         }
