@@ -58,6 +58,8 @@ pub(super) mod cursor;
 pub(super) mod datadog;
 pub(super) mod deepeval;
 pub(super) mod events;
+mod events_answers;
+mod events_listed;
 pub(super) mod events_lists;
 pub(super) mod events_object;
 mod events_what;
