@@ -278,19 +278,25 @@ fn outcome(tool: &str, command: &str, observation: Text<'_>) -> Outcome {
     let head = observation.head(HEAD);
     let end = observation.tail(HEAD);
     let is_late = end.trim_end().rsplit('\n').next().is_some_and(|last| last.starts_with(TIMED_OUT_LATE));
-    let is_of_python = || tool == "bash" && RUNS_PYTHON.iter().any(|word| command.starts_with(word));
+    let last = || command.rsplit([';', '\n']).next()?.rsplit("&&").next().map(str::trim);
+    let is_of_python =
+        || tool == "bash" && last().is_some_and(|last| RUNS_PYTHON.iter().any(|word| last.starts_with(word)));
     let has_raised = || is_of_python() && ends_with_exception(&observation.to_str());
     Outcome::by_text(is_late || is_failure(head.trim_start_matches(common::SPACE), tool) || has_raised())
 }
 
-/// Beginnings of commands that run a program in Python. Others may print the exception of an earlier program.
-const RUNS_PYTHON: [&str; 3] = ["python ", "python3 ", "torchrun "];
+/// Beginnings of commands that run a program in Python; `validate` is a tool of `MLGym`. Others may print the exception
+/// of an earlier program.
+const RUNS_PYTHON: [&str; 4] = ["python ", "python3 ", "torchrun ", "validate"];
 
 /// Returns true if a text ends with an exception that nothing caught: the frames are indented, and the last line names
-/// it.
+/// it. A line of advice may follow below a line of dashes.
 fn ends_with_exception(text: &str) -> bool {
-    let frames =
-        text.trim_end().rsplit_once("\nTraceback (most recent call last):\n").map(|(_, frames)| frames);
+    let text = text.trim_end();
+    let advised = text.rsplit_once('\n').and_then(|(rest, _)| rest.rsplit_once('\n'));
+    let advised = advised.filter(|(_, line)| line.starts_with("---") && line.trim_matches('-').is_empty());
+    let text = advised.map_or(text, |(rest, _)| rest);
+    let frames = text.rsplit_once("\nTraceback (most recent call last):\n").map(|(_, frames)| frames);
     let Some((frames, last)) = frames.and_then(|frames| frames.rsplit_once('\n')) else { return false };
     let name = last.split(": ").next().unwrap_or_default().trim_end_matches(':');
     let is_of_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.');
