@@ -305,7 +305,10 @@ pub(super) fn says_error(error: Raw<'_>) -> Option<bool> {
         Kind::Number => error.integer() != Some(0),
         Kind::String => match common::trim(&error.string()?).to_ascii_lowercase().as_str() {
             "false" => return Some(false),
-            text => !matches!(text, "" | "none" | "null"),
+            text => {
+                let said = text.strip_prefix("error:").map_or(text, str::trim_start);
+                !matches!(said, "none" | "null" | "no error") && !text.is_empty()
+            }
         },
         Kind::List => error.items().is_some_and(|items| !items.is_empty()),
         Kind::Object => Members::from(error).iter().any(|(_, value)| value.kind() != Kind::Null),

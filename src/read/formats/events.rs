@@ -3,11 +3,12 @@
 //! results.
 
 use super::chat;
-use super::events_lists::{elements, end_with_results, ends_with, has_done, join_updates, shows_a_run};
+use super::events_listed::listed;
+use super::events_lists::{elements, ends_with, join_updates, shows_a_run};
 use super::events_object::{Event, What};
 use super::events_what::{
-    ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_CALLS, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS,
-    TRANSCRIPTS, asked, output_of_step, said, says,
+    ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, asked, output_of_step,
+    said, says,
 };
 use super::prelude::*;
 
@@ -20,8 +21,8 @@ pub(super) const FORMAT: Definition = Definition {
 };
 
 /// A run that is being read, with its calls by id.
-struct Run<'a> {
-    recording: Recording<'a>,
+pub(super) struct Run<'a> {
+    pub(super) recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
     /// The calls without an id that have no answer yet, by name and arguments: hooks record a call before and after it.
     started: TextMap<String, Vec<CallNumber>>,
@@ -35,7 +36,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(id: Option<Cow<'a, str>>, part: Option<&str>) -> Self {
+    pub(super) fn new(id: Option<Cow<'a, str>>, part: Option<&str>) -> Self {
         let mut recording = Recording::default();
         recording.metadata.id = match part {
             Some(part) => Some(format!("{}/{part}", id.as_deref().unwrap_or_default())),
@@ -61,10 +62,9 @@ impl<'a> Run<'a> {
             Some(What::Message(actor)) => return self.message(actor, event),
             Some(What::Step) if event.is_call() => {
                 self.recording.turn(event.time());
-                self.recording.say(
-                    Actor::Agent,
-                    event.get(&["thought", "thoughts", "reasoning", "model_response"]).and_then(words::text),
-                );
+                let thought = event.get(&["thought", "thoughts", "reasoning", "model_response"]);
+                let thought = thought.and_then(words::text);
+                self.recording.say(Actor::Agent, thought.map(|text| event.without_label(text, "Thought: ")));
                 self.step(event);
             }
             Some(What::Step) if event.get(&["llm_output"]).is_some() => {
@@ -166,19 +166,22 @@ impl<'a> Run<'a> {
     /// Adds a call with its answer. If the action is a string, its first word is the name.
     fn step(&mut self, event: &Event<'a>) {
         let name = event.name().unwrap_or_default();
+        let name = name.strip_prefix("Action: ").filter(|_| event.acts()).unwrap_or(&name);
         let is_of_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
         let is_word = |letter| event.acts() && !is_of_word(letter);
         let word = name.split(is_word).next().unwrap_or_default();
         let arguments = match event.get(&ARGUMENTS) {
             Some(arguments) => common::arguments(arguments),
-            None if word != name => Content::Present(common::sole_text("action", &name)),
+            None if word != name => Content::Present(common::sole_text("action", name)),
             None if event.acts() => Content::Absent,
             None => event.without_arguments(),
         };
         let call = Call::new(0, event.call_id(), word.to_owned()).with(arguments);
         let number = self.recording.add(call);
         let (observed, outcome) = event.answer();
-        if event.find(&OUTPUTS_OF_STEPS, output_of_step).or_else(|| event.get(&ERRORS)).is_some() {
+        let has_error =
+            || event.get(&ERRORS).is_some() || event.find(&["result_error"], Members::name).is_some();
+        if event.find(&OUTPUTS_OF_STEPS, output_of_step).is_some() || has_error() {
             self.recording.answer_call(number, observed, outcome);
         } else if outcome != Outcome::UNMARKED {
             self.recording.answer_in_part(number, outcome);
@@ -193,7 +196,7 @@ impl<'a> Run<'a> {
         self.recording.answer_call(number, observed, outcome);
     }
 
-    fn call(&mut self, event: &Event<'a>) {
+    pub(super) fn call(&mut self, event: &Event<'a>) {
         let id = event.call_id().or_else(|| event.ident(&["id"]));
         let output = event.own_answer();
         let known = id.as_ref().and_then(|id| self.calls.get(id));
@@ -243,80 +246,6 @@ impl<'a> Run<'a> {
             }
         }
     }
-}
-
-/// Returns the run of an object with a list of its calls.
-fn listed<'a>(object: &Members<'a>) -> Run<'a> {
-    let mut run = Run::new(None, None);
-    let done = if has_done(object) { object.object("execution_result") } else { object.clone() };
-    let calls = done.whole().map(Event::of).iter().flat_map(Event::calls).map(Event::of).collect::<Vec<_>>();
-    let logs = [object.clone(), object.object("conversation_log")];
-    let lists = logs.iter().flat_map(|log| TRANSCRIPTS.iter().chain(&["turns"]).map(|key| log.list(key)));
-    let lists: Vec<Vec<_>> = lists.map(|list| list.into_iter().map(Event::of).collect()).collect();
-    let role = |event: &Event<'_>| What::of(&event.layers.first()?.name("role")?);
-    // The answers in a log without calls show where the listed calls belong.
-    let is_whole = |log: &&Vec<Event<'_>>| {
-        let answers: Vec<_> = log.iter().filter(|event| role(event) == Some(What::Tool)).collect();
-        let lists_calls = |event: &Event<'_>| {
-            let keys = LISTS_OF_CALLS.iter().chain(&["function_call"]);
-            event.is_call() || event.layers.iter().any(|layer| keys.clone().any(|key| layer.has(key)))
-        };
-        log.iter().any(|event| role(event) == Some(What::Message(Actor::User)))
-            && (answers.len() == calls.len() || end_with_results(&answers, &calls))
-            && !log.iter().any(lists_calls)
-    };
-    let log = lists.iter().find(is_whole);
-    let apart = lists.iter().map(Vec::len).sum::<usize>() - log.map_or(0, Vec::len);
-    run.recording.pass_over("transcript messages apart from the listed calls", apart as u64);
-    if log.is_none() {
-        run.recording.turn(None);
-        run.recording.say(Actor::User, asked(object));
-    }
-    let trimmed = |text: &TextCow<'_>| text.text().to_str().trim().to_owned();
-    // Answers in the turns that the run was given come first, and their calls are not listed.
-    let answers = log.into_iter().flatten().filter(|event| role(event) == Some(What::Tool)).count();
-    let mut given = answers.saturating_sub(calls.len());
-    let (mut calls, mut last, mut step, mut is_asked) = (calls.into_iter(), None, None, false);
-    for event in log.into_iter().flatten() {
-        match role(event) {
-            Some(What::Message(actor)) => {
-                let text = event.text();
-                if actor == Actor::Agent {
-                    last = text.as_ref().map(trimmed);
-                }
-                is_asked = actor != Actor::Agent;
-                run.recording.turn(None);
-                run.recording.say(actor, text);
-            }
-            Some(What::Tool) if given > 0 => {
-                given -= 1;
-                run.recording.turn(None);
-                run.recording.say(Actor::Environment, event.answer().0);
-            }
-            Some(What::Tool) => {
-                if std::mem::take(&mut is_asked) {
-                    run.recording.turn(None);
-                }
-                calls.next().iter().for_each(|call| run.call(call));
-            }
-            _ => run.recording.pass_over("transcript messages apart from the listed calls", 1),
-        }
-    }
-    for call in calls {
-        let number = call.number();
-        // An answered call is over before the next one, unless both are in one step.
-        if step != Some(number) || number.is_none() && call.own_answer().is_some() {
-            run.recording.turn(None);
-        }
-        step = Some(number);
-        run.call(&call);
-    }
-    run.recording.turn(None);
-    run.recording.say(Actor::Agent, said(&done).filter(|text| last != Some(trimmed(text))));
-    run.recording.say(Actor::Environment, done.text("other_error"));
-    let error = object.name("error").filter(|error| !matches!(&**error, "None" | "null"));
-    run.recording.metadata.termination = error.map(Cow::into_owned);
-    run
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other generic readers can fail")]

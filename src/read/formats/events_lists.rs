@@ -15,17 +15,22 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
             if (has_calls(object) || CONCLUDED.fits(object)) && !is_turn(object))
 }
 
+/// Returns the keys of lists that may hold the calls of a run, and of those with all its events.
+fn lists_of_calls() -> impl Iterator<Item = &'static str> {
+    LISTS_OF_CALLS.into_iter().chain(["calls"])
+}
+
 /// Returns the keys of the first run with calls, to which runs without calls are compared.
 pub(in crate::read) fn keys_of_runs(items: &[Raw<'_>]) -> BTreeSet<String> {
     let objects = items.iter().filter(|item| item.kind() == Kind::Object).map(|item| Members::from(*item));
-    let has_calls = |object: &Members<'_>| LISTS_OF_CALLS.iter().any(|key| !object.list(key).is_empty());
+    let has_calls = |object: &Members<'_>| lists_of_calls().any(|key| !object.list(key).is_empty());
     let keys = |object: Members<'_>| object.iter().map(|(key, _)| key.to_owned()).collect();
     objects.into_iter().find(has_calls).map(keys).unwrap_or_default()
 }
 
 /// Returns true if an object is a run without calls and has keys of a run with calls: that of the list and another.
 pub(in crate::read) fn is_like(object: &Members<'_>, keys: &BTreeSet<String>) -> bool {
-    let is_list = |key: &str| LISTS_OF_CALLS.contains(&key);
+    let is_list = |key: &str| lists_of_calls().any(|list| list == key);
     let (lists, others): (Vec<_>, Vec<_>) =
         object.iter().map(|(key, _)| key).filter(|key| keys.contains(*key)).partition(|key| is_list(key));
     is_uncalled(object) && !lists.is_empty() && !others.is_empty()
@@ -33,8 +38,8 @@ pub(in crate::read) fn is_like(object: &Members<'_>, keys: &BTreeSet<String>) ->
 
 /// Returns true if an object is a run whose list of calls is empty. Only other runs next to it show that it is one.
 fn is_uncalled(object: &Members<'_>) -> bool {
-    let is_empty = |key: &&str| object.is(key, Kind::List) && object.list(key).is_empty();
-    LISTS_OF_CALLS.iter().any(is_empty) && asked(object).or_else(|| said(object)).is_some()
+    let is_empty = |key: &str| object.is(key, Kind::List) && object.list(key).is_empty();
+    lists_of_calls().any(is_empty) && asked(object).or_else(|| said(object)).is_some()
 }
 
 /// Returns the events of a document; none if they do not show a run of an agent.

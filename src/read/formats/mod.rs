@@ -35,6 +35,7 @@ mod chat_end;
 pub(super) mod chat_items;
 pub(super) mod chat_messages;
 pub(super) mod chat_records;
+pub(super) mod chat_template;
 pub(super) mod claude_code;
 mod claude_code_ends;
 pub(super) mod claude_code_line;
@@ -58,6 +59,8 @@ pub(super) mod cursor;
 pub(super) mod datadog;
 pub(super) mod deepeval;
 pub(super) mod events;
+mod events_answers;
+mod events_listed;
 pub(super) mod events_lists;
 pub(super) mod events_object;
 mod events_what;
@@ -84,6 +87,7 @@ mod llm_conversations;
 mod llm_messages;
 mod llm_stream;
 pub(super) mod mastra;
+pub(super) mod mcp_bench;
 pub(super) mod mind2web;
 pub(super) mod mini_swe_agent;
 pub(super) mod minimax;
@@ -195,6 +199,7 @@ super::format::formats! {
         "transcripts of the Microsoft 365 Agents SDK and the Bot Framework";
     ClaudeManaged => claude_managed, "claude-managed", "events of Claude Managed Agents";
     OsWorld => osworld, "osworld", "OSWorld trajectories (traj.jsonl)";
+    McpBench => mcp_bench, "mcp-bench", "results of MCP-Bench";
     Mind2Web => mind2web, "mind2web", "results of Online-Mind2Web (result.json)";
     Owl => owl, "owl", "chat histories of OWL (CAMEL)";
     TraeAgent => trae_agent, "trae-agent", "trae-agent trajectories";
@@ -228,6 +233,8 @@ super::format::formats! {
         "traces of Amazon Bedrock agents: events in a list, one per line, or under `completion`";
     LlamaIndex => llama_index, "llama-index",
         "events of LlamaIndex workflows, alone or in a saved `Context`, and responses with `sources` of tools";
+    ChatTemplate => chat_template, "chat-template",
+        "samples of evaluations that SkyRL and verl dump, in the text of a chat template";
     NemoGym => nemo_gym, "nemo-gym", "rollouts of NVIDIA NeMo Gym";
     Zed => zed, "zed", "threads of Zed's agent";
     LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses";

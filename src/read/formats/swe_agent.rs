@@ -137,7 +137,7 @@ fn said<'a>(messages: &[Raw<'a>], run: &mut Recording<'a>) {
                 asked = command.filter(|command| !command.is_empty()).map(|command| ask(command, run));
             }
             (_, Some((tool, call))) => {
-                let outcome = outcome(tool, text.text());
+                let outcome = outcome(tool, "", text.text());
                 run.answer_call(call, Some(text), outcome);
             }
             (Some("system"), None) => run.say(Actor::System, Some(text)),
@@ -184,7 +184,7 @@ fn step<'a>(step: &Members<'a>, written: Option<&Members<'a>>, run: &mut Recordi
         call.usage = Some(Box::new(Usage { duration_ns: Some(duration), ..Usage::default() }));
     }
     if let Some(observation) = observation {
-        let outcome = outcome(tool, observation.text());
+        let outcome = outcome(tool, command, observation.text());
         run.answer_call(call, Some(observation), outcome);
     }
 }
@@ -242,17 +242,21 @@ fn tool(command: &str) -> &'static str {
 
 /// The beginning of a report, which may also follow the output.
 const TIMED_OUT: &str = "EXECUTION TIMED OUT";
-const TIMED_OUT_LATE: &str = "EXECUTION TIMED OUT BECAUSE THE COMMAND WAS RUNNING";
+const TIMED_OUT_LATE: &str = "EXECUTION TIMED OUT BECAUSE ";
 
 /// Beginnings of failures.
-const FAILURES: [&str; 6] = [
+const FAILURES: [&str; 7] = [
     "No replacement was performed",
     "Your proposed edit has introduced new syntax error(s)",
+    "Your proposed insertion has introduced new syntax error(s)",
     "Invalid `",
     TIMED_OUT,
     "EXECUTION FAILED OR COMMAND MALFORMED",
-    "Traceback (most recent call last)",
+    TRACEBACK,
 ];
+
+/// The line above the frames of an exception of Python.
+const TRACEBACK: &str = "Traceback (most recent call last)";
 
 /// The first line of a failure of SWE-agent's tools: its beginning and its end. Other programs may print such lines
 /// and succeed.
@@ -268,13 +272,37 @@ const OF_TOOLS: [(&str, &str); 5] = [
 const SHELLS: [&str; 4] = ["bash: ", "sh: ", "/bin/bash: ", "/bin/sh: "];
 const COMPLAINTS: [&str; 2] = ["command not found", "No such file or directory"];
 
-fn outcome(tool: &str, observation: Text<'_>) -> Outcome {
+fn outcome(tool: &str, command: &str, observation: Text<'_>) -> Outcome {
     /// Number of characters at the start or the end that show whether a text reports a failure.
     const HEAD: usize = 1000;
     let head = observation.head(HEAD);
     let end = observation.tail(HEAD);
     let is_late = end.trim_end().rsplit('\n').next().is_some_and(|last| last.starts_with(TIMED_OUT_LATE));
-    Outcome::by_text(is_late || is_failure(head.trim_start_matches(common::SPACE), tool))
+    let last = || command.rsplit([';', '\n']).next()?.rsplit("&&").next().map(str::trim);
+    let is_of_python =
+        || tool == "bash" && last().is_some_and(|last| RUNS_PYTHON.iter().any(|word| last.starts_with(word)));
+    let has_raised = || is_of_python() && ends_with_exception(&observation.to_str());
+    Outcome::by_text(is_late || is_failure(head.trim_start_matches(common::SPACE), tool) || has_raised())
+}
+
+/// Beginnings of commands that run a program in Python; `validate` is a tool of `MLGym`. Others may print the exception
+/// of an earlier program.
+const RUNS_PYTHON: [&str; 4] = ["python ", "python3 ", "torchrun ", "validate"];
+
+/// Returns true if a text ends with an exception that nothing caught: the frames are indented, and the last line names
+/// it. A line of advice may follow below a line of dashes.
+fn ends_with_exception(text: &str) -> bool {
+    let text = text.trim_end();
+    let advised = text.rsplit_once('\n').and_then(|(rest, _)| rest.rsplit_once('\n'));
+    let advised = advised.filter(|(_, line)| line.starts_with("---") && line.trim_matches('-').is_empty());
+    let text = advised.map_or(text, |(rest, _)| rest);
+    let frames = text.rsplit_once("\nTraceback (most recent call last):\n").map(|(_, frames)| frames);
+    let Some((frames, last)) = frames.and_then(|frames| frames.rsplit_once('\n')) else { return false };
+    let name = last.split(": ").next().unwrap_or_default().trim_end_matches(':');
+    let is_of_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.');
+    frames.lines().all(|line| line.starts_with(' ') || line.is_empty())
+        && name.starts_with(char::is_alphabetic)
+        && name.chars().all(is_of_name)
 }
 
 /// Returns true if the text of an answer reports that a call of this tool failed, in the words of SWE-agent or a shell.
