@@ -318,7 +318,7 @@ const NOTICES: [&str; 3] = [
     "Warning: apply_patch was requested via ",
 ];
 
-/// Prefixes of other messages that Codex sends in the user's role. One that does not end with a tag counts as the user's.
+/// Prefixes of other messages that Codex sends in the user's role. One that does not end with a tag is the user's.
 const OF_CODEX: [&str; 8] = [
     "# AGENTS.md instructions",
     "<recommended_plugins>",

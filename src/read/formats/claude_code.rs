@@ -1,5 +1,5 @@
 //! Claude Code sessions: one event per line. User and assistant events become steps, and so does text that the user
-//! typed while the agent worked. The result alone is a run as well: `claude -p --output-format json` prints nothing else.
+//! typed while the agent worked. A lone result is a run as well: `claude -p --output-format json` prints nothing else.
 
 use super::chat_content::Block;
 use super::claude_code_ends::{Ends, is_running};

@@ -282,7 +282,10 @@ fn outcome(tool: &str, command: &str, observation: Text<'_>) -> Outcome {
     let is_of_python =
         || tool == "bash" && last().is_some_and(|last| RUNS_PYTHON.iter().any(|word| last.starts_with(word)));
     let has_raised = || is_of_python() && ends_with_exception(&observation.to_str());
-    Outcome::by_text(is_late || is_failure(head.trim_start_matches(common::SPACE), tool) || has_raised())
+    // A linter that broke down may have printed its exception first.
+    let is_applied = tool != "bash" && end.contains("\nFile updated. Please review the changes");
+    let has_failed = || is_failure(head.trim_start_matches(common::SPACE), tool) || has_raised();
+    Outcome::by_text(is_late || !is_applied && has_failed())
 }
 
 /// Beginnings of commands that run a program in Python; `validate` is a tool of `MLGym`. Others may print the exception
