@@ -15,6 +15,8 @@ use crate::trace::{Action, Arguments, Digest, Members};
 /// Arguments that hold a command line, in order of preference. All names of arguments are compared ignoring case, `_`
 /// and `-`.
 const COMMAND_LINES: [&str; 5] = ["command", "cmd", "keystrokes", "script", "commandline"];
+/// Arguments that hold the rest of a command line: `{"command": "ls", "args": "-la"}`.
+const RESTS: [&str; 3] = ["args", "arguments", "argv"];
 /// Arguments that name a file or an address.
 #[rustfmt::skip]
 const TARGETS: [&str; 10] = ["filepath", "path", "filename", "file", "notebookpath", "absolutepath", "targetfile",
@@ -110,7 +112,7 @@ impl<'a> Given<'a> {
         let (mut lines, mut targets) =
             ([const { None }; COMMAND_LINES.len()], [const { None }; TARGETS.len()]);
         let (mut asides, mut texts, mut listed, mut patch) = (Vec::new(), Vec::new(), None, None);
-        let (mut others, mut operation) = (false, None);
+        let (mut others, mut operation, mut rest, mut has_list) = (false, None, None, false);
         let read = reader.members(|key, value| {
             let spelled = String::from_utf8_lossy(&key);
             let name = folded(&spelled);
@@ -126,6 +128,11 @@ impl<'a> Given<'a> {
                 let value = value.checked()?;
                 if OPERATIONS.contains(&&*name) {
                     operation = value.string();
+                }
+                if RESTS.contains(&&*name) {
+                    rest = words_of(value).map(|words| words.join(" "));
+                } else {
+                    has_list |= matches!(value.kind(), Kind::List);
                 }
                 let digest = || Some(Digest::of_text(&String::from_utf8_lossy(value.bytes())));
                 if matches!(&*name, "timeout" | "timeoutms") {
@@ -159,7 +166,12 @@ impl<'a> Given<'a> {
         let about_a_file = targets.iter().any(Option::is_some);
         // If a shell gets a single text, that is the command line, whatever the argument is called.
         let only = texts.pop().filter(|_| texts.is_empty());
-        let line = lines.into_iter().flatten().next().or(only);
+        let line = match (lines.into_iter().flatten().next(), rest) {
+            (Some(line), Some(rest)) => Some(Cow::Owned(format!("{line} {rest}"))),
+            // `{"command": "plan", "task_list": […]}` is no command line.
+            (Some(line), None) => Some(line).filter(|_| to_shell || !has_list || given.subcommand.is_none()),
+            (None, _) => only,
+        };
         given.line = line.filter(|line| !about_a_file && !line.trim().is_empty());
         given.target = targets.into_iter().flatten().next().or(listed);
         given.patch = patch;
@@ -187,12 +199,18 @@ fn code(action: &Action<'_>) -> Option<String> {
 
 /// Returns the command line in the value of an argument: a text, or a list of words such as `["bash", "-lc", "make"]`.
 fn command_line(value: Raw<'_>) -> Option<Cow<'_, str>> {
-    let Some(items) = value.items() else { return value.string() };
-    let words: Vec<Cow<'_, str>> = items.into_iter().map(Raw::string).collect::<Option<_>>()?;
+    let mut words = words_of(value)?;
     match words.as_slice() {
-        [_, option, line] if option.starts_with('-') && option.ends_with('c') => Some(line.clone()),
+        [_, option, _] if option.starts_with('-') && option.ends_with('c') => words.pop(),
+        [_] => words.pop(),
         words => Some(Cow::Owned(words.join(" "))),
     }
+}
+
+/// Returns the texts of a list, or the only text.
+fn words_of(value: Raw<'_>) -> Option<Vec<Cow<'_, str>>> {
+    let items = value.items().unwrap_or_else(|| vec![value]);
+    items.into_iter().map(Raw::string).collect()
 }
 
 /// Returns the identifiers among the arguments of a structured call, in lower case. Those in lists count only if there
