@@ -12,7 +12,7 @@ use super::call_outcome::{
     states_error,
 };
 use super::common;
-use super::formats::{cline_ui, mini_swe_agent, swe_agent};
+use super::formats::{cline_ui, swe_agent};
 use super::text_grammars::{self, Written};
 use super::text_results::{Result, results};
 use super::words;
@@ -42,12 +42,9 @@ const fn defined(
     Grammar { marks, calls, prompt: Some(prompt), answer: None, answered_by: &[], by_use: false }
 }
 
-/// The mark of the replies of Terminus, to which no user replies.
-const KEYSTROKES: &str = "keystrokes";
-
 /// The grammars, most specific first.
 static GRAMMARS: [Grammar; 18] = [
-    defined(&[KEYSTROKES, "\"load_skill\""], text_grammars::keystrokes, &["commands"]),
+    defined(&["keystrokes"], text_grammars::keystrokes, &["commands"]),
     Grammar {
         answered_by: &[Actor::Environment],
         ..defined(&["\"action\"", "\"command\"", "\"tool_name\""], text_grammars::object, &[])
@@ -172,17 +169,14 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
     let entries = run.take_entries();
     let is_of_agent = |entry: &Entry<'_>| matches!(entry, Entry::Message { actor: Actor::Agent, .. });
     let last = entries.iter().rposition(is_of_agent);
-    let (is_of_terminal, mut is_begun) = (grammar.marks.contains(&KEYSTROKES), false);
     for (place, entry) in entries.into_iter().enumerate() {
         match entry {
             Entry::Message { actor, turn, ref text, time } if grammar.may_call(actor, text.text()) => {
                 let calls = grammar.calls_in(text.text());
                 run.put(entry);
-                is_begun = true;
                 asked.clear();
                 // mini-swe-agent answers the command that submits with the bare submission.
-                submits = last == Some(place)
-                    && calls.iter().any(|call| mini_swe_agent::is_submission(&call.arguments));
+                submits = last == Some(place) && calls.iter().any(|call| is_submission(&call.arguments));
                 for written in calls {
                     let arguments = common::arguments_of_text(Cow::Owned(written.arguments));
                     let mut call = Call::new(turn, None, written.name).with(arguments);
@@ -220,12 +214,20 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
                 };
                 run.answer_to(asked.pop_front(), turn, None, answer);
             }
-            Entry::Message { actor: Actor::User, turn, text, time } if is_of_terminal && is_begun => {
-                run.put(Entry::Message { actor: Actor::Environment, turn, text, time });
-            }
             entry => run.put(entry),
         }
     }
+}
+
+/// Returns true if a command of mini-swe-agent prints the mark before a submission.
+fn is_submission(command: &str) -> bool {
+    let is_mark = |rest: &str| {
+        let word = rest
+            .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+            .find(|word| !word.is_empty());
+        word.is_some_and(|word| word.ends_with("_FINAL_OUTPUT"))
+    };
+    command.split("echo ").skip(1).any(is_mark)
 }
 
 /// Pairs recorded calls with the answers that Cline and Roo write into texts (`[read_file for 'a'] Result:`).

@@ -130,22 +130,16 @@ pub(super) fn executions(text: &str) -> Vec<Written> {
 }
 
 /// `{"commands": [{"keystrokes": "ls\n"}]}` or `<keystrokes>ls\n</keystrokes>`, after any thoughts: what
-/// Terminus types into its terminal before it looks at the screen. Empty keystrokes wait. `{"load_skill": "name"}` asks
-/// for a text instead.
+/// Terminus types into its terminal before it looks at the screen.
 pub(super) fn keystrokes(text: &str) -> Vec<Written> {
     let text = text.rsplit_once("</think>").map_or(text, |(_, rest)| rest);
     let json = text.find('{').and_then(|at| text.get(at..)).unwrap_or_default();
     let object = serde_json::Deserializer::from_str(json).into_iter::<Value>().next();
-    let object = object.and_then(Result::ok).unwrap_or_default();
-    let commands = object.get("commands").and_then(Value::as_array);
-    let mut typed: Vec<_> =
-        commands.into_iter().flatten().filter_map(|command| command.get("keystrokes")?.as_str()).collect();
+    let commands = object.and_then(|object| object.ok()?.get("commands")?.as_array().cloned());
+    let mut typed: String =
+        commands.iter().flatten().filter_map(|command| command.get("keystrokes")?.as_str()).collect();
     typed.extend(tags(text, "<keystrokes", ">", "</keystrokes").map(|(_, keys)| keys));
-    if !typed.is_empty() {
-        return vec![Written::of_text("bash_command", "keystrokes", &typed.concat())];
-    }
-    let skill = object.get("load_skill").and_then(Value::as_str);
-    skill.map(|name| Written::of_text("load_skill", "name", name)).into_iter().collect()
+    if typed.is_empty() { Vec::new() } else { vec![Written::of_text("bash_command", "keystrokes", &typed)] }
 }
 
 /// A text that is an object: `{"thought": …, "action": "search", "action_input": …}`,

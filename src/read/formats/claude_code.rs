@@ -92,8 +92,8 @@ impl<'a> Sessions<'a> {
             session.model.get_or_insert_with(|| model.to_owned().into());
         }
         let (has_failed, is_success) = (line.flag("is_error") == Some(true), how == "success");
-        if is_first || has_failed || !is_success || session.run.metadata.termination.is_none() {
-            // Even if the last request failed, the result is called a success. Printed messages may have no reason.
+        if is_first || has_failed || !is_success {
+            // Even if the last request failed, the result is called a success.
             let how = if has_failed && is_success { "error".into() } else { how };
             let is_plain = |reason: &str| matches!(reason, "end_turn" | "stop_sequence");
             let tells = |reason: &Cow<'_, str>| is_success && !(has_failed && is_plain(reason));

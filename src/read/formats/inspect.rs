@@ -1,11 +1,10 @@
 //! Inspect logs: one JSON document with samples, or a zip archive (`.eval`) with a file for each sample.
 //!
-//! Steps come from a sample's `messages`, or from its `events` if no message is the model's. Tokens and times come from
-//! its `events`: responses of the model, matched by the id of their message or calls, and executions of tools, matched
-//! by the id of the call.
+//! Steps come from a sample's `messages`. Tokens and times come from its `events`: responses of the model,
+//! matched by the id of their message or calls, and executions of tools, matched by the id of the call.
 
 use memchr::memmem::Finder;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::LazyLock;
 
 use super::prelude::*;
@@ -54,7 +53,7 @@ pub(super) fn sample(value: Raw<'_>, position: u64, eval: &Metadata, runs: &mut 
         attachments: Attachments { all: sample.get("attachments"), found: None, left: MOST_COPIED },
         measured: sample.get("events").map(Measured::of).unwrap_or_default(),
     };
-    for (turn, message) in (0..).zip(conversation.messages(&sample)?) {
+    for (turn, message) in (0..).zip(sample.list("messages")) {
         if message.kind() == Kind::Object {
             conversation.message(&Members::from(message), turn)?;
         } else {
@@ -68,13 +67,6 @@ pub(super) fn sample(value: Raw<'_>, position: u64, eval: &Metadata, runs: &mut 
     runs.give_unrouted(&mut conversation.steps, metadata, score.and_then(reward));
     Ok(())
 }
-
-/// A response of the model that is evaluated. Another model may score it.
-const RESPONSE: Mark = All(&[
-    Says("event", &["model"]),
-    Not(&Says("role", &["grader"])),
-    In("output", &Holds("choices", &Is(Kind::Object, &["message"]))),
-]);
 
 /// Returns the value of a score: a number, or Inspect's value of the letter for correct, partial, incorrect or none.
 fn reward(score: Raw<'_>) -> Option<f64> {
@@ -125,53 +117,6 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// Returns the messages of a sample. If none is the model's, the responses in the events follow, each after the
-    /// new messages of its request.
-    fn messages(&mut self, sample: &Members<'a>) -> Read<Vec<Raw<'a>>> {
-        let is_of_model = |message: &Raw<'a>| {
-            message.member("role").and_then(common::name).is_some_and(|role| role == "assistant")
-        };
-        let messages = sample.list("messages");
-        if messages.iter().any(is_of_model) {
-            return Ok(messages);
-        }
-        let (mut exchanged, mut seen) = (Vec::new(), BTreeSet::new());
-        for event in sample.objects("events").filter(|event| RESPONSE.fits(event)) {
-            let answer = event.object("output").objects("choices").find_map(|choice| choice.get("message"));
-            let input = event.list("input");
-            let start = input.iter().rposition(is_of_model).map_or(0, |last| last + 1);
-            for (place, message) in input.into_iter().enumerate() {
-                let is_old = place < start && message.kind() == Kind::Object;
-                if !is_old && self.is_new(message, &mut seen)? {
-                    exchanged.push(message);
-                }
-            }
-            exchanged.extend(answer);
-        }
-        let mut own = Vec::new();
-        for message in messages {
-            if self.is_new(message, &mut seen)? {
-                own.push(message);
-            }
-        }
-        own.extend(exchanged);
-        Ok(own)
-    }
-
-    /// Returns true for a message that is not among those seen, and adds it to them. The id of the call that it
-    /// answers, or else its text, tells it from others. A value that is not an object is new, to be counted as skipped.
-    fn is_new(&mut self, message: Raw<'a>, seen: &mut BTreeSet<String>) -> Read<bool> {
-        if message.kind() != Kind::Object {
-            return Ok(true);
-        }
-        let message = Members::from(message);
-        if let Some(id) = message.name("tool_call_id") {
-            return Ok(seen.insert(id.into_owned()));
-        }
-        let text = message.message("content").map(|text| self.attachments.put_into(text)).transpose()?;
-        Ok(seen.insert(text.map(|text| text.text().to_str().into_owned()).unwrap_or_default()))
-    }
-
     fn message(&mut self, message: &Members<'a>, turn: u64) -> Read<()> {
         let role = message.name("role").unwrap_or_default();
         if role == "tool" {
@@ -187,7 +132,7 @@ impl<'a> Conversation<'a> {
         let id = message.name("id");
         if let Some(text) = message.message("content") {
             let time = id.as_deref().and_then(|id| self.measured.time_of_message(id));
-            self.steps.message_at(actor, turn, self.attachments.put_into(text)?, time);
+            self.steps.message_at(actor, turn, text, time);
         }
         if actor != Actor::Agent {
             return Ok(());

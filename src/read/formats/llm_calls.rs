@@ -27,7 +27,7 @@ pub(super) const FORMAT: Definition = Definition {
 
 const EXCHANGE: Mark = Test(
     "`request` (or `payload`) and `response`, or `input` and `output`, the first with `messages`, `input` or \
-     `contents`; or `messages` and a `response` (or `original_response`) with `choices`",
+     `contents`; or `messages` and a `response` with `choices`",
     |object| Exchange::of(object).is_some(),
 );
 
@@ -177,17 +177,16 @@ impl<'a> Exchange<'a> {
         let keys: &[&str] = if members.has("fncall_messages") {
             &["fncall_response", "response"]
         } else {
-            // Here the messages have their calls as text, and so has `raw_response`. LiteLLM logs the response as
-            // it came.
-            &["raw_response", "response", "original_response"]
+            // Here the messages have their calls as text, and so has `raw_response`.
+            &["raw_response", "response"]
         };
-        let is_response = |response: &Body<'_>| {
+        let is_response = |response: &Raw<'_>| {
             ["choices", "output"]
                 .iter()
                 .any(|key| response.member(key).is_some_and(|list| list.kind() == Kind::List))
         };
-        let response = keys.iter().filter_map(|key| members.get(key)).map(Body::of).find(is_response)?;
-        Self::new(Body::Object(members.whole()?), Some(response))
+        let response = keys.iter().filter_map(|key| members.get(key)).find(is_response)?;
+        Self::new(Body::Object(members.whole()?), Some(Body::Object(response)))
     }
 
     fn of_step(step: &Members<'a>) -> Option<Self> {

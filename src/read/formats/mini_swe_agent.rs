@@ -119,17 +119,6 @@ pub(in crate::read) fn command(text: &str) -> Option<String> {
     })
 }
 
-/// Returns true if a command prints the mark before a submission.
-pub(in crate::read) fn is_submission(command: &str) -> bool {
-    let is_mark = |rest: &str| {
-        let word = rest
-            .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
-            .find(|word| !word.is_empty());
-        word.is_some_and(|word| word.ends_with("_FINAL_OUTPUT"))
-    };
-    command.split("echo ").skip(1).any(is_mark)
-}
-
 /// Returns the contents of fenced shell blocks: three backticks, the language, spaces, a line feed, the shortest
 /// text, a line feed, three backticks. The closing backticks may be indented if the opening ones are.
 fn blocks<'t>(mut text: &'t str, opening: &'static str) -> impl Iterator<Item = &'t str> {

@@ -260,8 +260,6 @@ impl<'a> Log<'a> {
             }
             // A call that OpenHands could not parse has no event of its own, only this error.
             _ if observation == "error" => self.run.answer_with(None, event.answer()),
-            // These answer no call.
-            _ if matches!(&*observation, "agent_state_changed" | "null") => {}
             _ => self.run.pass_over("observations without a known call", 1),
         }
     }
