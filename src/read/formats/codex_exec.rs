@@ -115,7 +115,7 @@ impl<'a> session::Session<'a> for Threads<'a> {
                 if event.object("turn").name("status").as_deref() == Some("failed") =>
             {
                 self.terminate("turn.failed");
-                self.fail(&event.object("turn"), true, runs);
+                self.fail(&event.object("turn"), false, runs);
             }
             (Some("turn.completed"), ..) => self.terminate("turn.completed"),
             (Some("turn.failed"), ..) => {
@@ -157,8 +157,9 @@ impl<'a> Threads<'a> {
         }
     }
 
-    /// Adds the error in an event to the current thread. The end of a turn repeats the error that ended it, so it
-    /// counts only if the turn has no other. Returns false without a thread or a text.
+    /// Adds the error in an event to the current thread, unless it was the last one. `turn.failed` (`is_end`) repeats
+    /// the error that ended the turn, so it counts only if the turn has no other. Returns false without a thread or a
+    /// text.
     fn fail(&mut self, event: &Members<'a>, is_end: bool, runs: &mut Runs<'_>) -> bool {
         let text = event.object("error").message("message").or_else(|| event.message("message"));
         let Some((thread, text)) = self.open.known(&self.current).zip(text) else { return false };
