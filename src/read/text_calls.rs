@@ -51,7 +51,7 @@ static GRAMMARS: [Grammar; 18] = [
     },
     Grammar {
         answered_by: &[Actor::Environment],
-        ..defined(&["\"tool_call\"", "\"tool_calls\""], text_grammars::typed_object, &[])
+        ..defined(&["\"tool_call\""], text_grammars::typed_object, &[])
     },
     Grammar {
         answered_by: &[Actor::Environment, Actor::System, Actor::User],

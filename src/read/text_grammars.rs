@@ -155,24 +155,8 @@ pub(super) fn object(text: &str) -> Vec<Written> {
     call.into_iter().collect()
 }
 
-/// A text that is `{"type": "tool_call", "name": …, "arguments": …}`, or holds `{"tool_calls": [{"function": …}]}` at the
-/// beginning of a line.
+/// A text that is `{"type": "tool_call", "name": …, "arguments": …}`.
 pub(super) fn typed_object(text: &str) -> Vec<Written> {
-    let listed: Vec<_> = text
-        .match_indices("{\"tool_calls\"")
-        .filter_map(|(start, _)| {
-            let (before, object) = text.split_at_checked(start)?;
-            let object =
-                serde_json::Deserializer::from_str(object).into_iter::<Map<String, Value>>().next()?.ok()?;
-            (before.is_empty() || before.ends_with('\n')).then_some(object)
-        })
-        .collect();
-    let calls = listed.iter().filter_map(|object| object.get("tool_calls")?.as_array()).flatten();
-    let calls = calls.filter_map(|call| Written::of_object(call.get("function")?.as_object()?));
-    let calls: Vec<_> = calls.filter(|call| is_name(&call.name)).collect();
-    if !calls.is_empty() {
-        return calls;
-    }
     let object: Map<String, Value> = serde_json::from_str(unfenced(text)).unwrap_or_default();
     let is_call =
         is_of_type(&object, "tool_call") && ["arguments", "args"].iter().any(|key| object.contains_key(*key));

@@ -166,7 +166,10 @@ impl<'a> Run<'a> {
     /// Adds a call with its answer. If the action is a string, its first word is the name.
     fn step(&mut self, event: &Event<'a>) {
         let name = event.name().unwrap_or_default();
-        let name = name.strip_prefix("Action: ").filter(|_| event.acts()).unwrap_or(&name);
+        let name = name
+            .strip_prefix("Action: ")
+            .filter(|call| event.acts() && call.starts_with(char::is_alphabetic))
+            .unwrap_or(&name);
         let is_of_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
         let is_word = |letter| event.acts() && !is_of_word(letter);
         let word = name.split(is_word).next().unwrap_or_default();

@@ -9,7 +9,7 @@ impl<'a> Event<'a> {
     /// Returns true if it is a step whose parts begin with their labels, such as `Action: `.
     fn is_labelled(&self) -> bool {
         self.acts()
-            && self.find(&["action"], Members::name).is_some_and(|action| action.starts_with("Action: "))
+            && self.find(&["action"], Members::name).is_some_and(|action| is_call_after_label(&action))
     }
 
     /// Cuts the label of a part of a step off its text, if the parts have labels.
@@ -108,4 +108,8 @@ impl<'a> Event<'a> {
         };
         (observed, outcome)
     }
+}
+
+fn is_call_after_label(action: &str) -> bool {
+    action.strip_prefix("Action: ").is_some_and(|call| call.starts_with(char::is_alphabetic))
 }

@@ -312,14 +312,16 @@ pub(super) fn says(layers: &[Members<'_>], key: &str, words: &[&str]) -> bool {
 }
 
 /// Returns true if an object is the last step of a run, with an answer in place of an action or of calls. An object
-/// with a list of objects is a run, unless its action is null.
+/// with a list of objects is a run, unless they are messages and its action is null.
 pub(super) fn ends_run(step: &Members<'_>) -> bool {
     let calls = step.get("tool_calls").and_then(Raw::items);
-    let is_object = |item: &Raw<'_>| item.kind() == Kind::Object;
+    let has_no_action = step.is("action", Kind::Null);
+    let is_object =
+        |item: &Raw<'_>| item.kind() == Kind::Object && !(has_no_action && item.member("role").is_some());
     let holds_objects = |list: Raw<'_>| list.items().is_some_and(|items| items.iter().any(is_object));
     (step.name("thought").is_some() || calls.is_some_and(|calls| calls.is_empty()))
         && FINISHED.iter().any(|key| step.name(key).is_some())
-        && (step.is("action", Kind::Null) || !step.iter().any(|(_, value)| holds_objects(value)))
+        && !step.iter().any(|(_, value)| holds_objects(value))
 }
 
 /// A step of transformers' agents whose output has no call that could be made.

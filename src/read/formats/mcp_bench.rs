@@ -65,14 +65,29 @@ fn read_task(model: &str, task: &Members<'_>, runs: &mut Runs<'_>) {
 fn call<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
     run.time(entry.get("timestamp").and_then(time::of_seconds));
     let call = run.call(entry.ident("call_id"), entry.name("tool"), entry.get("parameters"));
-    let answer = entry.first(&["response", "result"]).filter(|answer| answer.kind() != Kind::Null);
+    let answer =
+        ["response", "result"].iter().find_map(|key| entry.get(key).filter(|answer| !is_empty(*answer)));
     let marked = answer.and_then(|answer| answer.member("isError")).and_then(Raw::boolean);
     let failed = match (entry.flag("success"), marked) {
         (Some(success), marked) => Some(!success || marked == Some(true)),
         (None, marked) => entry.get("error").and_then(call_outcome::says_error).or(marked),
     };
-    // The answer is that of MCP, or wrapped by ADK.
-    let inner = |answer: Raw<'a>| ["content", "result", "output"].iter().find_map(|key| answer.member(key));
-    let observed = answer.map(|answer| inner(answer).unwrap_or(answer)).and_then(words::result);
+    let observed = answer.and_then(|answer| words::result(inner(answer)));
+    let observed = observed.filter(|text| failed != Some(true) || !text.text().to_str().trim().is_empty());
     run.answer_call(call, observed.or_else(|| entry.result("error")), Outcome::of_flag(failed));
+}
+
+/// Returns what an answer of MCP, or one wrapped by ADK, holds, or the answer itself if it holds more.
+fn inner(answer: Raw<'_>) -> Raw<'_> {
+    let members = Members::from(answer);
+    let is_aside = |key: &str| matches!(key, "isError" | "structuredContent" | "_meta");
+    let mut others = members.iter().filter(|(key, _)| !is_aside(key));
+    match (others.next(), others.next()) {
+        (Some(("content" | "result" | "output", inner)), None) if !is_empty(inner) => inner,
+        _ => answer,
+    }
+}
+
+fn is_empty(value: Raw<'_>) -> bool {
+    value.kind() == Kind::Null || value.items().is_some_and(|items| items.is_empty())
 }

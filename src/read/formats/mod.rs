@@ -35,7 +35,6 @@ mod chat_end;
 pub(super) mod chat_items;
 pub(super) mod chat_messages;
 pub(super) mod chat_records;
-pub(super) mod chat_template;
 pub(super) mod claude_code;
 mod claude_code_ends;
 pub(super) mod claude_code_line;
@@ -233,8 +232,6 @@ super::format::formats! {
         "traces of Amazon Bedrock agents: events in a list, one per line, or under `completion`";
     LlamaIndex => llama_index, "llama-index",
         "events of LlamaIndex workflows, alone or in a saved `Context`, and responses with `sources` of tools";
-    ChatTemplate => chat_template, "chat-template",
-        "samples of evaluations that SkyRL and verl dump, in the text of a chat template";
     NemoGym => nemo_gym, "nemo-gym", "rollouts of NVIDIA NeMo Gym";
     Zed => zed, "zed", "threads of Zed's agent";
     LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses";

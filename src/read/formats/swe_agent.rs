@@ -242,7 +242,10 @@ fn tool(command: &str) -> &'static str {
 
 /// The beginning of a report, which may also follow the output.
 const TIMED_OUT: &str = "EXECUTION TIMED OUT";
-const TIMED_OUT_LATE: &str = "EXECUTION TIMED OUT BECAUSE ";
+const TIMED_OUT_LATE: [&str; 2] = [
+    "EXECUTION TIMED OUT BECAUSE THE COMMAND WAS RUNNING",
+    "EXECUTION TIMED OUT BECAUSE NO OUTPUT WAS PRODUCED",
+];
 
 /// Beginnings of failures.
 const FAILURES: [&str; 7] = [
@@ -277,10 +280,18 @@ fn outcome(tool: &str, command: &str, observation: Text<'_>) -> Outcome {
     const HEAD: usize = 1000;
     let head = observation.head(HEAD);
     let end = observation.tail(HEAD);
-    let is_late = end.trim_end().rsplit('\n').next().is_some_and(|last| last.starts_with(TIMED_OUT_LATE));
+    let is_late = end
+        .trim_end()
+        .rsplit('\n')
+        .next()
+        .is_some_and(|last| TIMED_OUT_LATE.iter().any(|start| last.starts_with(start)));
     let last = || command.rsplit([';', '\n']).next()?.rsplit("&&").next().map(str::trim);
-    let is_of_python =
-        || tool == "bash" && last().is_some_and(|last| RUNS_PYTHON.iter().any(|word| last.starts_with(word)));
+    let is_of_python = || {
+        tool == "bash"
+            && last().is_some_and(|last| {
+                last == "validate" || RUNS_PYTHON.iter().any(|word| last.starts_with(word))
+            })
+    };
     let has_raised = || is_of_python() && ends_with_exception(&observation.to_str());
     // A linter that broke down may have printed its exception first.
     let is_applied = tool != "bash" && end.contains("\nFile updated. Please review the changes");
@@ -288,9 +299,9 @@ fn outcome(tool: &str, command: &str, observation: Text<'_>) -> Outcome {
     Outcome::by_text(is_late || !is_applied && has_failed())
 }
 
-/// Beginnings of commands that run a program in Python; `validate` is a tool of `MLGym`. Others may print the exception
-/// of an earlier program.
-const RUNS_PYTHON: [&str; 4] = ["python ", "python3 ", "torchrun ", "validate"];
+/// Beginnings of commands that run a program in Python, as `validate` of `MLGym` does. Others may print the exception of
+/// an earlier program.
+const RUNS_PYTHON: [&str; 3] = ["python ", "python3 ", "torchrun "];
 
 /// Returns true if a text ends with an exception that nothing caught: the frames are indented, and the last line names
 /// it. A line of advice may follow below a line of dashes.
