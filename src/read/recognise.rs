@@ -209,8 +209,7 @@ fn no_text(bytes: &[u8]) -> Option<Cow<'static, str>> {
             "the input is a Git LFS pointer, not the file itself; run `git lfs pull`"
         }
         [0xfd, b'7', b'z', b'X', ..] => "the input is compressed (xz)",
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "the input is not UTF-8; it may be UTF-16",
-        [0, one, 0, two, ..] | [one, 0, two, 0, ..] if *one != 0 && *two != 0 => {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] | [1..=255, 0, 1..=255, 0, ..] => {
             "the input is not UTF-8; it may be UTF-16"
         }
         [0, _, ..] | [_, 0, ..] => "the input is not text: one of its first two bytes is zero",

@@ -67,11 +67,11 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
         ("zstd.json", zstd(run("a").as_bytes()), "name it `.zst`"),
         ("crush.json", [b"SQLite format 3\0\x10\0\x01".to_vec(), vec![0; 100]].concat(), "SQLite"),
         ("unmarked.json", utf16.clone(), "UTF-16"),
+        ("zeros.json", b"\0\n[ok] started".to_vec(), "not text"),
         ("plain.json.gz", run("a").into_bytes(), "gzip"),
         ("plain.json.zst", run("a").into_bytes(), "zstd"),
     ] {
-        let path = folder.write(name, content);
-        let file = &scan(&[path])[0];
+        let file = &scan(&[folder.write(name, content)])[0];
         assert_eq!((file.traces.len(), file.errors.len()), (0, 1), "{name}: {:?}", file.errors);
         assert!(file.errors[0].to_string().contains(said), "{name}: {}", file.errors[0]);
     }

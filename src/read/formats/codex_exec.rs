@@ -129,7 +129,9 @@ impl<'a> session::Session<'a> for Threads<'a> {
                 self.current().item(&item, kind == "item.completed");
             }
             (Some("turn.started"), ..) => {
-                self.open.known(&self.current).map(|thread| thread.failure.take());
+                if let Some(thread) = self.open.known(&self.current) {
+                    thread.failure = None;
+                }
                 runs.pass_over("events without content", 1);
             }
             _ => runs.pass_over("lines of other types", 1),

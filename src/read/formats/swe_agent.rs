@@ -303,19 +303,19 @@ fn outcome(tool: &str, command: &str, observation: Text<'_>) -> Outcome {
 /// an earlier program.
 const RUNS_PYTHON: [&str; 3] = ["python ", "python3 ", "torchrun "];
 
-/// Returns true if a text ends with an exception that nothing caught: the frames are indented, and the last line names
-/// it. A line of advice may follow below a line of dashes.
+/// Returns true if a text ends with a printed exception: the frames are indented, and the last line names it. A line of
+/// advice may follow below a line of dashes.
 fn ends_with_exception(text: &str) -> bool {
     let text = text.trim_end();
     let advised = text.rsplit_once('\n').and_then(|(rest, _)| rest.rsplit_once('\n'));
     let advised = advised.filter(|(_, line)| line.starts_with("---") && line.trim_matches('-').is_empty());
     let text = advised.map_or(text, |(rest, _)| rest);
-    let frames = text.rsplit_once("\nTraceback (most recent call last):\n").map(|(_, frames)| frames);
+    let frames = text.rsplit_once(TRACEBACK).and_then(|(_, frames)| frames.strip_prefix(":\n"));
     let Some((frames, last)) = frames.and_then(|frames| frames.rsplit_once('\n')) else { return false };
     let name = last.split(": ").next().unwrap_or_default().trim_end_matches(':');
     let is_of_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.');
     frames.lines().all(|line| line.starts_with(' ') || line.is_empty())
-        && name.starts_with(char::is_alphabetic)
+        && name.starts_with(|letter: char| letter.is_alphabetic() || letter == '_')
         && name.chars().all(is_of_name)
 }
 
