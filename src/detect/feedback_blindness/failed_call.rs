@@ -87,7 +87,7 @@ impl FailedCall {
             return false;
         }
         let FailureKind::Missing(name) = &failure.kind else {
-            let is_final = failure.has_unknown_separator() || self.misfits_as(now, failure);
+            let is_final = failure.is_of_form() || self.misfits_as(now, failure);
             return !is_final && !self.is_followed_by(change, now);
         };
         // Installing `numpy` also provides `numpy.distutils`.

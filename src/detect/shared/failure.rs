@@ -189,9 +189,11 @@ impl Failure {
         is_unparsed(&self.line)
     }
 
-    /// Returns true if Windows PowerShell rejected `&&`. Its message is localized, but the error id is not.
-    pub(crate) fn has_unknown_separator(&self) -> bool {
-        ["not a valid statement separator", ": InvalidEndOfLine"].iter().any(|part| self.line.contains(part))
+    /// Returns true if the shell rejected the form of the command line, which no change makes valid: Windows PowerShell
+    /// rejects `&&` (its message is localized, but the error id is not), OpenClaw code between other commands.
+    pub(crate) fn is_of_form(&self) -> bool {
+        let says = ["not a valid statement separator", ": InvalidEndOfLine", "exec preflight: "];
+        says.iter().any(|part| self.line.contains(part))
     }
 
     /// Returns true if the tool does not have a parameter or an action that the call names, or requires one that the

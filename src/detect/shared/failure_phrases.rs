@@ -21,7 +21,7 @@ pub(super) static TYPED: Pattern =
 pub(super) static RAISED: Pattern = Pattern::new(r"^(?:[a-z_]\w*\.)+(?:[A-Z]\w*|error)(?:: |$)");
 /// Phrases that state a failure anywhere in a text.
 pub(super) static STATES: Pattern = Pattern::new(
-    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|unexpected EOF while looking|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|(?:^|[^\si] |\wi |\S)cannot find|could not resolve|^404\b.{0,10} not found\b|nothing happens|no effect|tool use was rejected|haven't granted|not a valid statement separator|: InvalidEndOfLine$",
+    r"(?i)command not found|: not found$|no such file|permission denied|operation not permitted|no module named|cannot overwrite|did not appear verbatim|no replacement was performed|invalid option|unrecognized (?:argument|option)|unknown (?:option|command|flag)|syntax error|unexpected EOF while looking|segmentation fault|core dumped|no matching distribution|could not find a version|unable to locate package|does not exist|is not a valid tool|(?-i:^[A-Z]+ DISABLED\b)|not a git repository|out of memory|not permitted|is not allowed|non-fast-forward|\[rejected\]|connection refused|(?:^|: )error: |: error[: ]|(?:^|[^\si] |\wi |\S)cannot find|could not resolve|^404\b.{0,10} not found\b|nothing happens|no effect|tool use was rejected|haven't granted|not a valid statement separator|: InvalidEndOfLine$|^exec preflight: ",
 );
 /// A line that states a failure in any of these ways.
 pub(super) static COMPLAINS: Pattern = Pattern::any_of(&[&STARTS, &TYPED, &STATES]);
@@ -70,7 +70,7 @@ pub(super) static MISSING: Pattern = Pattern::new(
     r#"(?i)no module named '?"?([\w.]+)|cannot find module '([^']+)'|no matching distribution found for (\S+)|unable to locate package (\S+)|([A-Za-z_./+-][\w./+-]*): (?:command )?not found|command not found: (\S+)|can't open file '(?:\w:)?[\\/][^']*?([^'\\/]+)'|executable file not found.*"(\S+)""#,
 );
 pub(super) static USAGE: Pattern = Pattern::new(
-    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|parse error near|unexpected EOF while looking|^usage:|not recognized|not a valid statement separator|: InvalidEndOfLine$",
+    r"(?i)invalid option|illegal option|unrecognized (?:argument|option)|no such option|unknown (?:option|command|flag|subcommand|argument)|unexpected (?:argument|token|keyword|parameter)|syntax error near|parse error near|unexpected EOF while looking|^usage:|not recognized|not a valid statement separator|: InvalidEndOfLine$|^exec preflight: ",
 );
 /// Statements that the arguments of a structured call do not fit.
 pub(super) static SHAPE: Pattern = Pattern::new(

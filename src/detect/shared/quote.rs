@@ -45,7 +45,7 @@ impl Shown {
         let given = action.arguments.as_ref().present().filter(|_| is_plain).and_then(Arguments::json);
         let refused = |failure: &Failure| {
             let refused = failure.is_flagged && failure.kind == FailureKind::Refused;
-            call.call.is_shell && (refused || failure.has_unknown_separator())
+            call.call.is_shell && (refused || failure.is_of_form())
         };
         let is_refused = call.failure.as_deref().is_some_and(refused);
         let line = is_refused.then(|| Given::by(action, true).line).flatten();
