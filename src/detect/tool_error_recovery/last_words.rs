@@ -4,11 +4,13 @@ use std::sync::LazyLock;
 
 use crate::detect::shared::{Pattern, Phrases, words};
 
-/// Words with which an agent says that it could not do something, in lower case.
+/// Words with which an agent says that it could not do something, in lower case. Agents answer in the user's language.
 #[rustfmt::skip]
 static CONFESSES: LazyLock<Phrases> = LazyLock::new(|| Phrases::new(["unable", "not able", "cannot", "can't", "can’t",
     "could not", "couldn't", "couldn’t", "failed", "unsuccessful", "not successful", "not available", "not installed",
-    "blocked", "denied", "rejected", "your approval", "please approve", "require approval", "requires approval"]));
+    "blocked", "denied", "rejected", "your approval", "please approve", "require approval", "requires approval",
+    "échou", "impossible de", "pas pu ", "fehlgeschlagen", "konnte nicht", "no se pudo", "no pude", "não foi possível", "falhou",
+    "не удалось", "失败", "无法", "失敗", "できません", "실패"]));
 
 /// A sentence that says that a check failed, or that the work could not be checked.
 static CHECK_FAILED: Pattern = Pattern::new(

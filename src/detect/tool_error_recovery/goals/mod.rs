@@ -370,7 +370,7 @@ impl Goals {
             Some(OpenReason::HandedOver)
         } else if is_tool && since(self.spoke) && !since(self.admitted) && !since(self.new_look) {
             Some(OpenReason::PassedOver)
-        } else if self.tail_turns.len() as u64 >= min && self.tail.contains(&last) {
+        } else if self.tail_turns.len() as u64 >= min && self.tail.contains(&last) && !is_reported {
             Some(OpenReason::EndsFailing)
         } else {
             None
