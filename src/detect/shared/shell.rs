@@ -231,10 +231,10 @@ impl<'l> Lexer<'l> {
         self.rest = self.after(bytes);
     }
 
-    /// Reads the character after a backslash. Before an ASCII letter or digit, as in a Windows path, keeps the
-    /// backslash.
+    /// Reads the character after a backslash. Before an ASCII letter, a digit or a full stop, as in a Windows path, keeps
+    /// the backslash.
     fn escaped(&mut self) {
-        if self.after(1).starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        if self.after(1).starts_with(|c: char| c.is_ascii_alphanumeric() || c == '.') {
             return self.push(1);
         }
         self.rest = self.after(1);

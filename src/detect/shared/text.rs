@@ -46,11 +46,13 @@ static NUMBERS: Pattern = Pattern::new(
 /// Maximum number of bytes compared at the beginning and at the end of an answer.
 const COMPARED: usize = 2_000;
 
-/// Removes the codes of a terminal, including colours and modes that lost their escape character: `[31m`, `[?25l`.
+/// Removes the codes of a terminal, including colours and modes that lost their escape character: `[31m`, `[?25l`. If
+/// modes are set, others that lost it are removed as well: `[m`, `[2J`.
 pub(crate) fn without_colours(text: Cow<'_, str>) -> Cow<'_, str> {
     if !text.contains('\u{1b}') && !text.contains("[0m") && !text.contains("[?25") {
         return text;
     }
+    let has_modes = text.contains("[?25");
     let mut parts = text.split('[');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
@@ -60,7 +62,12 @@ pub(crate) fn without_colours(text: Cow<'_, str>) -> Cow<'_, str> {
             out.pop();
         }
         let is_mode = part.starts_with('?') && code.starts_with(['h', 'l']);
-        if is_escaped || is_mode || code.starts_with('m') && code.len() < part.len() {
+        let is_colour = code.starts_with('m') && code.len() < part.len();
+        if is_escaped
+            || is_mode
+            || is_colour
+            || has_modes && code.starts_with(['m', 'A', 'C', 'G', 'H', 'J', 'K'])
+        {
             out.push_str(code.get(1..).unwrap_or_default());
         } else {
             out.push('[');
