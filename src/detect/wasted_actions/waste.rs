@@ -44,6 +44,8 @@ pub(in crate::detect) struct Waste {
     seen: DigestMap<Seen>,
     /// The turn of the latest failure of each program with each signature and, under [`Digest::NONE`], of any failure.
     failures: DigestMap<u64>,
+    /// Number of failures that do not count because another one of their turn did.
+    sent_along: u64,
     baseline: Baseline,
     shown: ShownLines,
     /// The number of writes before each file was last written, by its name.
@@ -145,6 +147,7 @@ impl Waste {
                 || failure.is_partial && !again
                 || (is_sent_before || reports) && (!again || counts)
                 || !call.is_shell && before.is_none() && action.is_some_and(is_given);
+            self.sent_along += u64::from(is_sent_before && !again && !reports && !is_refused);
             return (!excused).then_some(if again { WasteReason::FailedAgain } else { WasteReason::Failed });
         }
         if before.is_some() && !again {
@@ -249,8 +252,12 @@ impl Waste {
         let of_these =
             stretch.map_or_else(String::new, |(first, last)| format!(", {of_these} at steps {first}-{last}"));
         let reasons = reasons.join(", ");
+        let along = match self.sent_along {
+            0 => String::new(),
+            more => format!("; {more} more failed in the same turns"),
+        };
         let message =
-            format!("{count} of {} actions gained nothing{of_these}: {reasons}{most}", self.actions);
+            format!("{count} of {} actions gained nothing{of_these}: {reasons}{along}{most}", self.actions);
         let evidence = WastedActionsEvidence {
             wasted: self.wasted(),
             actions: self.actions,
