@@ -29,7 +29,7 @@ pub(super) struct Goal {
     pub(super) subjects: DigestSet,
     /// Whether every failure was transient, such as a time-out.
     pub(super) is_transient: bool,
-    /// Whether one of its command lines succeeded before it failed.
+    /// Whether one of its calls succeeded before it failed.
     pub(super) went_before: bool,
     /// The programs and modules that its calls did not find, if that is all that failed.
     pub(super) missing: Option<BTreeSet<String>>,

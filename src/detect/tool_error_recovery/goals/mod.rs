@@ -34,7 +34,7 @@ pub(super) struct Goals {
     looked_up: DigestSet,
     /// The keys of structured calls that succeeded since a file was edited or a command line changed something.
     done: DigestSet,
-    /// The keys of command lines that succeeded.
+    /// The keys of calls that succeeded.
     passed: DigestSet,
     /// The step of the latest new look-up.
     new_look: Option<u64>,
@@ -148,8 +148,10 @@ impl Goals {
         if attempt.changes && (call.is_shell || call.parts.iter().any(|part| part.file.is_some())) {
             self.done.clear();
         }
-        let done = if call.is_shell { &mut self.passed } else { &mut self.done };
-        done.extend(call.key);
+        self.passed.extend(call.key);
+        if !call.is_shell {
+            self.done.extend(call.key);
+        }
         if self.waiting == 0 {
             return;
         }
