@@ -253,8 +253,8 @@ impl ShownLines {
         let text = answer.to_str();
         let lines = line_digests(&text);
         // Separators that a command prints itself (`====`) show nothing.
-        let tells = !lines.is_empty() && text.contains(char::is_alphanumeric);
-        let all = tells && lines.iter().all(|line| known.lines.contains(line));
+        let tells = |line: &str| line.len() >= 3 && line.contains(char::is_alphanumeric);
+        let all = self::lines(&text).any(tells) && lines.iter().all(|line| known.lines.contains(line));
         known.lines.extend(lines);
         all && !std::mem::take(&mut known.changed)
     }
