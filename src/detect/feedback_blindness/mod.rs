@@ -1,7 +1,7 @@
 //! `feedback_blindness`: the agent repeats what was just refused.
 
-mod barred;
 mod failed_call;
+mod refused_programs;
 mod same_cause;
 
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::barred::{Barred, PROGRAMS};
 use super::failed_call::FailedCall;
+use super::refused_programs::{PROGRAMS, RefusedPrograms};
 use super::{FeedbackBlindness, FeedbackBlindnessConfig, finding, quote};
 use crate::detect::shared::{
     Attempt, Attempts, Baseline, Call, Check, Does, Facts, Failure, FailureKind, NoCall, ProgressTracker,
@@ -21,14 +21,14 @@ pub(super) struct Blindness {
     max_failures: u64,
     attempts: Attempts,
     no_call: NoCall,
-    gains: ProgressTracker,
+    progress: ProgressTracker,
     /// The number of attempts so far.
     number: u64,
     /// The latest changes, each with the number of its attempt.
     changes: VecDeque<(u64, Arc<Facts>)>,
     /// Failures by program and cause, and turns without a call by the harness's answer.
     refused: DigestMap<Refused>,
-    barred: Barred,
+    refused_programs: RefusedPrograms,
     /// The number of the latest attempt that ran something.
     ran: u64,
     /// The number of the latest attempt that succeeded, by the tool if it writes, by the program if it checks, and by
@@ -84,7 +84,7 @@ impl Blindness {
 
     fn failed(&mut self, attempt: &Attempt, failure: &Failure, action: &Action<'_>) {
         let call = &attempt.call.call;
-        let barred = self.barred.refused(attempt, failure);
+        let refused_programs = self.refused_programs.refused(attempt, failure);
         let by_cause = matches!(failure.kind, FailureKind::Missing(_) | FailureKind::Usage);
         let program = Digest::of_text(if by_cause && call.is_shell { "$" } else { &call.program });
         let now = FailedCall {
@@ -155,8 +155,8 @@ impl Blindness {
         let turns = refused.turns;
         self.refused.insert(cause, refused);
         let elsewhere = report.is_none();
-        let barred = barred.map(|before| (before, false, false));
-        let Some((before, is_equal, is_certain)) = report.or(barred) else { return };
+        let refused_programs = refused_programs.map(|before| (before, false, false));
+        let Some((before, is_equal, is_certain)) = report.or(refused_programs) else { return };
         let (shown, line) = (Shown::with(&attempt.call, action), after_colon(&failure.line));
         let times = match turns {
             0..=2 => String::new(),
@@ -262,9 +262,9 @@ impl Fold for Blindness {
         let Some(action) = step.action_of(self.actors) else { return };
         let attempt = self.attempts.observe(step);
         let Some(attempt) = attempt.filter(|attempt| attempt.excuse.is_none()) else { return };
-        if self.gains.observe(step) {
+        if self.progress.observe(step) {
             self.refused.clear();
-            self.barred = Barred::default();
+            self.refused_programs = RefusedPrograms::default();
             self.changes.clear();
         }
         self.number += 1;
@@ -292,7 +292,7 @@ impl Fold for Blindness {
             self.went_through.insert(key, self.number);
         }
         if attempt.failure().is_none() && matches!(does, Does::Run | Does::Write) {
-            self.barred = Barred::default();
+            self.refused_programs = RefusedPrograms::default();
             let checks = attempt.call.call.parts.iter().any(|part| part.check > Some(Check::Snippet));
             if does == Does::Write && !attempt.call.call.is_shell || checks {
                 self.went_through.insert(Digest::of_text(&attempt.call.call.program), self.number);
@@ -322,7 +322,7 @@ impl Fold for Blindness {
         let refusals: usize = self.refused.values().map(|refused| 1 + refused.latest.len()).sum();
         let digests =
             (self.failed.len() + self.went_through.len() + self.read.len()) * 2 * size_of::<(Digest, u64)>();
-        let calls = (refusals + self.barred.len() + self.changes.len()) * 512
+        let calls = (refusals + self.refused_programs.len() + self.changes.len()) * 512
             + self.user.memory()
             + self.baseline.memory()
             + digests;

@@ -20,7 +20,7 @@ use crate::trace::{Action, Actor, Digest, Event, Step};
 pub(super) struct Stuck {
     config: Arc<LoopConfig>,
     attempts: Attempts,
-    gains: ProgressTracker,
+    progress: ProgressTracker,
     /// The attempts since progress last increased.
     history: History,
     looks: Looks,
@@ -44,7 +44,7 @@ impl Stuck {
         Self {
             config: Arc::clone(&rule.config),
             attempts: Attempts::new(rule.config.actors, &rule.ready),
-            gains: ProgressTracker::default(),
+            progress: ProgressTracker::default(),
             history: History::default(),
             looks: Looks::default(),
             no_call: NoCall::default(),
@@ -276,7 +276,7 @@ impl Fold for Stuck {
             }));
         }
         if let Some(action) = step.action_of(self.config.actors) {
-            if self.gains.observe(step) {
+            if self.progress.observe(step) {
                 (self.history, self.looks) = (History::default(), Looks::default());
                 self.same_answer.clear();
             }

@@ -16,7 +16,7 @@ pub(in crate::detect) struct LoopRepeat {
     min_repeats: u64,
     actions: u64,
     comparable: bool,
-    gains: ProgressTracker,
+    progress: ProgressTracker,
     segment: Segment,
     /// Findings as they were when they were confirmed.
     confirmed: Vec<Finding>,
@@ -54,7 +54,7 @@ impl Fold for LoopRepeat {
         let Some((action, digests)) = step.digested(self.actors) else { return };
         self.actions += 1;
         self.comparable |= digests.arguments.is_some();
-        if self.gains.observe(step) {
+        if self.progress.observe(step) {
             self.closed.extend(self.segment.finding());
             self.segment = Segment::default();
         }

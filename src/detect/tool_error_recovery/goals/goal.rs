@@ -51,9 +51,9 @@ pub(in crate::detect::tool_error_recovery) struct End {
 pub(super) enum GoalState {
     Waiting,
     Reached,
-    /// Something else was found instead.
+    /// The look-up found something else instead.
     #[default]
-    Elsewhere,
+    Replaced,
 }
 
 impl Goal {

@@ -235,7 +235,7 @@ impl Goals {
                 {
                     GoalState::Reached
                 } else if !known {
-                    GoalState::Elsewhere
+                    GoalState::Replaced
                 } else {
                     continue;
                 };
@@ -293,7 +293,7 @@ impl Goals {
             find(&|goal| {
                 // A command that was installed may still be missing.
                 let is_missing = goal.missing.is_some() && missing.is_some();
-                (goal.state == GoalState::Elsewhere || goal.state == GoalState::Reached && is_missing)
+                (goal.state == GoalState::Replaced || goal.state == GoalState::Reached && is_missing)
                     && goal.calls.iter().any(|(key, _)| *key == call.key)
             })
         });

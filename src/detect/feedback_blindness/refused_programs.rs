@@ -12,7 +12,7 @@ const OWN_WORDS: usize = 40;
 
 /// The refusals of the harness, by wording.
 #[derive(Debug, Default)]
-pub(super) struct Barred(DigestMap<Refused>);
+pub(super) struct RefusedPrograms(DigestMap<Refused>);
 
 #[derive(Debug)]
 struct Refused {
@@ -22,7 +22,7 @@ struct Refused {
     programs: Vec<Arc<str>>,
 }
 
-impl Barred {
+impl RefusedPrograms {
     /// Returns the step of the first refusal in these words, if this is the third program to be refused in them.
     pub(super) fn refused(&mut self, attempt: &Attempt, failure: &Failure) -> Option<u64> {
         let is_own = failure.kind == FailureKind::Refused && failure.line.len() >= OWN_WORDS;
