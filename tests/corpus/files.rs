@@ -67,6 +67,7 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
         ("zstd.json", zstd(run("a").as_bytes()), "name it `.zst`"),
         ("crush.json", [b"SQLite format 3\0\x10\0\x01".to_vec(), vec![0; 100]].concat(), "SQLite"),
         ("unmarked.json", utf16.clone(), "UTF-16"),
+        ("a.tar.json", [vec![b'a'; 257], b"ustar".to_vec(), run("a").into_bytes()].concat(), "tar archive"),
         ("zeros.json", b"\0\n[ok] started".to_vec(), "not text"),
         ("plain.json.gz", run("a").into_bytes(), "gzip"),
         ("plain.json.zst", run("a").into_bytes(), "zstd"),
@@ -75,7 +76,6 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
         assert_eq!((file.traces.len(), file.errors.len()), (0, 1), "{name}: {:?}", file.errors);
         assert!(file.errors[0].to_string().contains(said), "{name}: {}", file.errors[0]);
     }
-    // Files with a byte order mark are decoded.
     let marked = folder.write("utf8.json", ["\u{feff}".as_bytes(), run("a").as_bytes()].concat());
     let little = folder.write("little.json", [vec![0xff, 0xfe], utf16].concat());
     let big = run("b").encode_utf16().flat_map(u16::to_be_bytes).collect();
