@@ -211,7 +211,8 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let model = message.name("model");
     let is_synthetic = model.as_deref() == Some(SYNTHETIC);
     // Failed requests and limits that are reached are written in the assistant's name.
-    let is_failure = is_synthetic && members.is("error", Kind::String);
+    let is_failure = is_synthetic
+        && (members.is("error", Kind::String) || members.flag("isApiErrorMessage") == Some(true));
     let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
     let is_assistant = kind.as_deref().and_then(is_assistant).map(|is_assistant| is_assistant && !is_failure);
     let read = if is_assistant == Some(true) { chat_content::in_order } else { chat_content::message };
