@@ -101,9 +101,15 @@ fn a_directory_is_read_without_copies_and_resource_forks() {
     folder.write("f.checkpoint.2.jsonl", run("f") + "\n" + &run("g"));
     folder.write("h.jsonl", "{\"role\": \"session_meta\"}\n{\"role\": \"user\", \"content\": \"\"}");
     folder.write("session_h.json", run("h").replacen('{', r#"{"message_count": 1, "#, 1));
+    // Harbor copies a session of OpenClaw and converts it.
+    let session = r#"{"type":"session","id":"i"}
+{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"t","arguments":{}}]}}"#;
+    folder.write("t/openclaw-session.jsonl", session);
+    folder.write("t/openclaw-sessions/i.jsonl", session);
+    folder.write("t/trajectory.json", r#"{"session_id": "i"}"#);
     folder.write("session_index.jsonl", r#"{"id": "", "thread_name": "", "updated_at": ""}"#);
     let files = scan(&[folder.path("")]);
-    assert_eq!(ids(&files), ["a", "b", "c", "d", "e", "f", "g", "h"]);
+    assert_eq!(ids(&files), ["a", "b", "c", "d", "e", "f", "g", "h", "i"]);
     assert!(files.iter().all(|file| file.errors.is_empty()));
 }
 
@@ -111,7 +117,6 @@ fn a_directory_is_read_without_copies_and_resource_forks() {
 #[test]
 fn a_file_is_read_once_and_a_pipe_only_if_it_is_named() {
     use std::os::unix::fs::symlink;
-
     let folder = Folder::new("spellings");
     let file = folder.write("runs/a.json", run("a"));
     symlink(&file, folder.path("runs/linked.json")).unwrap();
@@ -120,19 +125,14 @@ fn a_file_is_read_once_and_a_pipe_only_if_it_is_named() {
     let files = scan(&[file, spelled, folder.path("runs")]);
     assert_eq!(ids(&files), ["a"]);
     assert!(files.iter().all(|file| file.errors.is_empty()));
-
     let pipe = folder.path("runs/pipe.json");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
-    assert!(made.success());
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let files = scan(&[folder.path("runs")]);
     assert_eq!(ids(&files), ["a"]);
-    let errors: Vec<&wrongturn::Error> = files.iter().flat_map(|file| &file.errors).collect();
-    assert_eq!(errors.len(), 1);
-    assert_eq!((errors[0].kind(), errors[0].path()), (ErrorKind::Io, Some(&*pipe)));
-    let writer = std::thread::spawn({
-        let pipe = pipe.clone();
-        move || fs::write(pipe, run("piped")).unwrap()
-    });
+    let errors = files.iter().flat_map(|file| &file.errors).map(|error| (error.kind(), error.path()));
+    assert_eq!(errors.collect::<Vec<_>>(), [(ErrorKind::Io, Some(&*pipe))]);
+    let path = pipe.clone();
+    let writer = std::thread::spawn(move || fs::write(path, run("piped")).unwrap());
     assert_eq!(ids(&scan(&[pipe])), ["piped"]);
     writer.join().unwrap();
 }
