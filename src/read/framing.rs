@@ -2,7 +2,7 @@
 
 use super::window::Window;
 use crate::error::Result;
-use crate::json::{Json, Raw, Read};
+use crate::json::{Fault, Json, Raw, Read};
 
 /// The maximum length, in bytes, of a first line that extends beyond the sample. An input with a longer first line
 /// is not read as lines.
@@ -208,6 +208,17 @@ fn behind_one(line: &[u8]) -> Option<&[u8]> {
         }
         _ => None,
     }
+}
+
+/// Returns the fault of a line that begins as an object and is not valid: it may have held calls.
+pub(super) fn damage(line: Raw<'_>) -> Option<Fault> {
+    let mut json = line.json();
+    let fault = match json.check() {
+        Err(fault) if fault.is_end() => Fault::syntax(fault.at(), "the line ends in the middle of a value"),
+        Err(fault) => fault,
+        Ok(()) => Fault::syntax(json.offset(), "expected the end of the line"),
+    };
+    line.bytes().starts_with(b"{\"").then_some(fault)
 }
 
 /// Returns the non-blank lines from an offset on, without indentation and without the prefix of a log.
