@@ -204,7 +204,8 @@ pub(super) fn read(
     read
 }
 
-/// Adds a line; `is_cut` if no line feed ends it, as the session may still be growing. Returns the fault of a damaged line.
+/// Adds a line; `is_cut` if no line feed ends it, as the session may still be growing. Returns the fault of a
+/// damaged line.
 fn add_line<'a>(
     session: &mut (dyn Session<'a> + 'a),
     line: Raw<'a>,
@@ -212,13 +213,12 @@ fn add_line<'a>(
     runs: &mut Runs<'_>,
 ) -> Option<Fault> {
     let is_added = line.json().is_sound() && {
-        match Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line)) {
-            Some(object) => add(session, object, runs),
-            None => {
-                runs.pass_over("lines that are not objects", 1);
-                return None;
-            }
-        }
+        let object = Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line));
+        let Some(object) = object else {
+            runs.pass_over("lines that are not objects", 1);
+            return None;
+        };
+        add(session, object, runs)
     };
     let fault = if is_added || is_cut { None } else { damage(line) };
     if !is_added && fault.is_none() {
