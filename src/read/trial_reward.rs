@@ -30,7 +30,8 @@ pub(crate) const RESULT: &str = "result.json";
 pub(crate) const REWARD: &str = "reward.txt";
 
 /// Returns the candidate paths of sidecar files for a run at this path: in its directory and, if that is called
-/// `agent` or is inside such a directory, in the one above `agent`. Callers try them in this order and use the first that [`read`] accepts.
+/// `agent` or is inside such a directory, in the one above `agent`. Callers try them in this order and use the first
+/// that [`read`] accepts.
 pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     let Some(folder) = run.parent() else { return Vec::new() };
     let is_of_agent = |folder: &&Path| folder.file_name().is_some_and(|name| name == "agent");

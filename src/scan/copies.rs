@@ -12,7 +12,8 @@ use super::open::{is_input, open};
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Returns the files in a directory that repeat others: an OpenClaw trajectory or its session, checkpoints of OpenClaw,
-/// Harbor's copies of its sessions, and Hermes' logs of sessions that it also saved as one file. `files` must be sorted by name.
+/// Harbor's copies of its sessions, and Hermes' logs of sessions that it also saved as one file. `files` must be sorted
+/// by name.
 pub(super) fn repeated<T>(files: &[(OsString, T)], folder: &Path) -> BTreeSet<OsString> {
     let names = files.iter().filter_map(|(name, _)| name.to_str().filter(|name| is_input(Path::new(name))));
     let names: Vec<&str> = names.collect();
