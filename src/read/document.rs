@@ -1,8 +1,9 @@
 //! Splits a whole input into a document or lines, for formats whose runs are not separate values.
 
-use super::framing::lines;
+use super::framing::{damage, lines};
 use super::members::Members;
 use super::runs::Runs;
+use super::window::Window;
 use crate::json::{Json, Kind, Raw, SkipIndex};
 
 /// A whole input of a format whose runs are not separate values.
@@ -53,6 +54,8 @@ pub(super) struct Parsed<'a> {
     pub(super) value: Option<Raw<'a>>,
     pub(super) no_json: u64,
     pub(super) no_object: u64,
+    /// The lines before the last that are not valid, but begin as objects.
+    damaged: Vec<Raw<'a>>,
     /// Number of lines of metadata before lines that are lists.
     before: u64,
 }
@@ -60,11 +63,15 @@ pub(super) struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     /// Makes a document without other lines.
     pub(super) fn whole(document: Document<'a>, value: Option<Raw<'a>>) -> Self {
-        Self { document, value, no_json: 0, no_object: 0, before: 0 }
+        Self { document, value, no_json: 0, no_object: 0, damaged: Vec::new(), before: 0 }
     }
 
-    /// Counts the lines that are not objects as skipped.
-    pub(super) fn pass_over_others(&self, runs: &mut Runs<'_>) {
+    /// Counts the lines that are not objects as skipped, and reports those that are damaged.
+    pub(super) fn pass_over_others(&self, window: &Window<'_>, runs: &mut Runs<'_>) {
+        for fault in self.damaged.iter().filter_map(|line| damage(*line)) {
+            let location = window.place(fault.at()).location();
+            runs.fail(fault.into_error().at(location));
+        }
         runs.pass_over("lines that are not JSON", self.no_json);
         runs.pass_over("lines that are not objects", self.no_object);
         runs.pass_over("lines of metadata before lists", self.before);
@@ -86,13 +93,14 @@ impl<'a> Parsed<'a> {
             return Self::whole(document, value);
         }
         let (mut objects, mut lists) = (Vec::new(), Vec::new());
-        let (mut no_json, mut no_object) = (0, 0);
+        let (mut no_json, mut no_object, mut damaged, mut last) = (0, 0, Vec::new(), 0);
         // A list of numbers or texts holds no run: `[1]`.
         let may_hold_runs = |line: Raw<'_>| {
             let first = line.first_items(1).first().map(|first| first.kind());
             line.kind() == Kind::List && first.is_none_or(|kind| matches!(kind, Kind::Object | Kind::List))
         };
         for line in lines(bytes, true, 0).map(|line| line.with_index(index)) {
+            last = line.offset();
             match (line.json().is_sound(), line.kind()) {
                 (true, Kind::Object) => objects.push(line),
                 (true, _) => match tagged(line) {
@@ -100,9 +108,12 @@ impl<'a> Parsed<'a> {
                     None if may_hold_runs(line) => lists.push(line),
                     None => no_object += 1,
                 },
+                (false, _) if damage(line).is_some() => damaged.push(line),
                 (false, _) => no_json += 1,
             }
         }
+        // The last line may still be growing.
+        no_json += damaged.pop_if(|line: &mut Raw<'_>| line.offset() == last).map_or(0, |_| 1);
         // A line of metadata may come before lines that are lists.
         let is_before = |line: &Raw<'_>| lists.first().is_some_and(|list| line.offset() < list.offset());
         let is_metadata = |line: &Raw<'_>| {
@@ -114,15 +125,22 @@ impl<'a> Parsed<'a> {
             && objects.iter().all(|line| is_before(line) && is_metadata(line))
         {
             let before = objects.len() as u64;
-            return Parsed { document: Document::List(lists), value: None, no_json, no_object, before };
+            return Parsed {
+                document: Document::List(lists),
+                value: None,
+                no_json,
+                no_object,
+                damaged,
+                before,
+            };
         }
         no_object += lists.len() as u64;
-        if no_json + no_object > 0
+        if no_json + no_object + damaged.len() as u64 > 0
             && let Some(values) = concatenated(bytes, index).filter(|values| values.len() > 1)
         {
-            (objects, no_json, no_object) = (values, 0, 0);
+            (objects, no_json, no_object, damaged) = (values, 0, 0, Vec::new());
         }
-        Parsed { document: Document::Lines(objects), value: None, no_json, no_object, before: 0 }
+        Parsed { document: Document::Lines(objects), value: None, no_json, no_object, damaged, before: 0 }
     }
 
     /// Parses one line of many. If it is not an object, the document is empty and the line is counted.

@@ -2,7 +2,7 @@
 
 use super::window::Window;
 use crate::error::Result;
-use crate::json::{Json, Raw, Read};
+use crate::json::{Fault, Json, Raw, Read};
 
 /// The maximum length, in bytes, of a first line that extends beyond the sample. An input with a longer first line
 /// is not read as lines.
@@ -164,22 +164,61 @@ pub(super) fn complete_lines<'w>(window: &'w Window<'_>) -> (impl Iterator<Item 
     (lines(bytes.get(..end).unwrap_or_default(), true, 0), end)
 }
 
-/// Returns the object of a line behind what a log puts before it, or else the line: a word in brackets, as in
-/// `[stdout] {`, the time, as in the logs of GitHub Actions, or the `data:` of server-sent events.
+/// The maximum number of prefixes before an object.
+const MOST_PREFIXES: usize = 3;
+
+/// Returns the object of a line behind what logs put before it, or else the line.
 fn behind_prefix(line: &[u8]) -> &[u8] {
+    if !line.starts_with(b"{") {
+        let mut rest = line;
+        for _ in 0..MOST_PREFIXES {
+            rest = behind_one(rest).unwrap_or_default().trim_ascii_start();
+            if rest.starts_with(b"{") {
+                return rest;
+            }
+        }
+    }
+    line.strip_prefix(b"data:").map_or(line, <[u8]>::trim_ascii_start)
+}
+
+/// Returns what follows one prefix: a word or the time in brackets, as in `[stdout] {`, the time, as in the logs of
+/// GitHub Actions, the job and the step before it, or the container, as in `agent-1  | {`.
+fn behind_one(line: &[u8]) -> Option<&[u8]> {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:+".contains(byte);
     let of_word = |line: &[u8]| line.iter().take_while(|byte| is_of_word(byte)).count();
-    let rest = match line {
+    match line {
         [b'[', word @ ..] if word.first().is_some_and(u8::is_ascii_alphabetic) => {
-            word.get(of_word(word)..).and_then(|rest| rest.strip_prefix(b"]"))
+            word.get(of_word(word)..)?.strip_prefix(b"]")
+        }
+        // No number has a space there.
+        [b'[', time @ ..] if time.get(4) == Some(&b'-') && time.get(10) == Some(&b' ') => {
+            let length = time.iter().take_while(|byte| is_of_word(byte) || b" ,".contains(byte)).count();
+            time.get(length..)?.strip_prefix(b"]")
         }
         // Neither a word nor a number is JSON if it has a `T` and a `Z`.
         [b'0'..=b'9', ..] if line.get(10) == Some(&b'T') => {
             line.split_at_checked(of_word(line)).and_then(|(time, rest)| time.ends_with(b"Z").then_some(rest))
         }
-        _ => return line.strip_prefix(b"data:").map_or(line, <[u8]>::trim_ascii_start),
+        [first, ..] if is_of_word(first) => {
+            let time = line.splitn(3, |byte| *byte == b'\t').nth(2);
+            let time = time.map(|time| time.strip_prefix(b"\xef\xbb\xbf").unwrap_or(time));
+            let of_container = || line.get(of_word(line)..)?.trim_ascii_start().strip_prefix(b"| ");
+            let is_closed = |rest: &&[u8]| rest.trim_ascii_end().ends_with(b"}");
+            time.filter(|time| time.get(10) == Some(&b'T')).or_else(|| of_container().filter(is_closed))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the fault of a line that begins as an object and is not valid: it may have held calls.
+pub(super) fn damage(line: Raw<'_>) -> Option<Fault> {
+    let mut json = line.json();
+    let fault = match json.check() {
+        Err(fault) if fault.is_end() => Fault::syntax(fault.at(), "the line ends in the middle of a value"),
+        Err(fault) => fault,
+        Ok(()) => Fault::syntax(json.offset(), "expected the end of the line"),
     };
-    rest.map(<[u8]>::trim_ascii_start).filter(|rest| rest.starts_with(b"{")).unwrap_or(line)
+    line.bytes().starts_with(b"{\"").then_some(fault)
 }
 
 /// Returns the non-blank lines from an offset on, without indentation and without the prefix of a log.

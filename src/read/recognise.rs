@@ -48,6 +48,8 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     }
     if window.unread().starts_with(SQLITE) {
         window.fill(SAMPLES[0])?;
+    } else if !matches!(window.unread().first(), Some(b'{' | b'[')) {
+        window.fill(TAR + USTAR.len())?;
     }
     if let Some(what) = no_text(window.unread()) {
         return Err(Error::new(ErrorKind::Format, what));
@@ -176,6 +178,10 @@ const HEAD: usize = 64;
 /// The first bytes of a `SQLite` database: the longest prefix that [`no_text`] checks for.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
+/// The mark of a tar archive, and its offset: the name of the first file comes first.
+const USTAR: &[u8] = b"ustar";
+const TAR: usize = 257;
+
 /// Substrings of the schemas of databases whose exported rows can be read, each with the query for the export.
 const EXPORTS: [(&str, &str); 4] = [
     ("parts TEXT", "select * from messages order by created_at, rowid"),
@@ -205,6 +211,9 @@ fn no_text(bytes: &[u8]) -> Option<Cow<'static, str>> {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); decompress it, or name it `.zst`",
         [b'P', b'K', 3 | 5, ..] => "the input is a zip archive",
         [b'B', b'Z', b'h', ..] => "the input is compressed (bzip2)",
+        _ if bytes.get(TAR..).is_some_and(|rest| rest.starts_with(USTAR)) => {
+            "the input is a tar archive; unpack it first"
+        }
         _ if bytes.starts_with(b"version https://git-lfs.") => {
             "the input is a Git LFS pointer, not the file itself; run `git lfs pull`"
         }
@@ -228,22 +237,12 @@ pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     let error = fault.into_error();
     let error = match error.kind() {
         ErrorKind::Truncated => error,
-        kind if is_csv(window.unread()) => {
+        kind if unread::is_csv(window.unread()) => {
             Error::new(kind, "the input is CSV, not JSON: convert it to JSON lines, an object for each row")
         }
         kind => Error::new(kind, format!("the input is not JSON: {}", error.message())),
     };
     Some(error.at(location))
-}
-
-/// Returns true if the first line is the header of a table: names between commas.
-fn is_csv(text: &[u8]) -> bool {
-    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
-    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. \"".contains(byte);
-    let is_name = |name: &[u8]| {
-        !name.is_empty() && name.trim_ascii().len() == name.len() && name.iter().all(is_of_name)
-    };
-    line.contains(&b',') && line.split(|byte| *byte == b',').all(is_name)
 }
 
 pub(super) enum Claimed<'a> {

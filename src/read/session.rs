@@ -7,14 +7,14 @@ use std::marker::PhantomData;
 use super::Format;
 use super::document::{Document, tagged};
 use super::format::Reader;
-use super::framing::lines;
+use super::framing::{damage, lines};
 use super::lossy::LossyUtf8;
 use super::members::Members;
 use super::runs::Runs;
 use super::signature::Look;
 use super::window::Window;
-use crate::error::Result;
-use crate::json::{Kind, Raw, SkipIndex};
+use crate::error::{Error, Result};
+use crate::json::{Fault, Kind, Raw, SkipIndex};
 
 pub(super) trait Session<'a> {
     /// Adds the next line, and emits steps that no later line can change.
@@ -139,6 +139,8 @@ pub(super) fn read(
     let mut last = &first;
     let mut session = (reader.open)(PhantomData);
     let (mut held, mut is_lossy, mut read) = (0, false, Ok(()));
+    // The damage of the last line, which may still be growing.
+    let mut damaged: Option<Error> = None;
     loop {
         let whole = window.is_whole();
         let bytes = window.unread();
@@ -153,17 +155,24 @@ pub(super) fn read(
             let unfinished = memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1);
             for line in lines(bytes, true, 0) {
                 let is_cut = line.offset() >= unfinished;
-                if simdutf8::basic::from_utf8(line.bytes()).is_ok() {
+                if let Some(error) = damaged.take() {
+                    runs.fail(error);
+                }
+                let fault = if simdutf8::basic::from_utf8(line.bytes()).is_ok() {
                     if runs.options.places {
                         runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
                     }
-                    add_line(&mut *session, line.with_index(last.index.get()), is_cut, runs);
+                    add_line(&mut *session, line.with_index(last.index.get()), is_cut, runs)
                 } else {
                     is_lossy = true;
                     runs.pass_over("lines with bytes that are not UTF-8, read as U+FFFD", 1);
                     last = last.then(LossyUtf8::of(line.bytes()).text.into_bytes());
-                    add_line(&mut *session, Raw::over(&last.bytes, 0), is_cut, runs);
-                }
+                    add_line(&mut *session, Raw::over(&last.bytes, 0), is_cut, runs)
+                };
+                damaged = fault.map(|fault| {
+                    let at = if is_lossy { line.offset() } else { fault.at() };
+                    fault.into_error().at(window.place(at).location())
+                });
             }
             window.consume(end);
         }
@@ -180,6 +189,7 @@ pub(super) fn read(
             }
         }
     }
+    runs.pass_over(NOT_JSON, u64::from(damaged.is_some()));
     session.end(runs);
     runs.places.clear();
     if let Some(format) = runs.named.take() {
@@ -194,17 +204,27 @@ pub(super) fn read(
     read
 }
 
-/// Adds a line; `is_cut` if no line feed ends it, as the session may still be growing.
-fn add_line<'a>(session: &mut (dyn Session<'a> + 'a), line: Raw<'a>, is_cut: bool, runs: &mut Runs<'_>) {
+/// Adds a line; `is_cut` if no line feed ends it, as the session may still be growing. Returns the fault of a
+/// damaged line.
+fn add_line<'a>(
+    session: &mut (dyn Session<'a> + 'a),
+    line: Raw<'a>,
+    is_cut: bool,
+    runs: &mut Runs<'_>,
+) -> Option<Fault> {
     let is_added = line.json().is_sound() && {
-        match Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line)) {
-            Some(object) => add(session, object, runs),
-            None => return runs.pass_over("lines that are not objects", 1),
-        }
+        let object = Some(line).filter(|line| line.kind() == Kind::Object).or_else(|| tagged(line));
+        let Some(object) = object else {
+            runs.pass_over("lines that are not objects", 1);
+            return None;
+        };
+        add(session, object, runs)
     };
-    if !is_added {
+    let fault = if is_added || is_cut { None } else { damage(line) };
+    if !is_added && fault.is_none() {
         runs.pass_over(if is_cut { "incomplete last lines" } else { NOT_JSON }, 1);
     }
+    fault
 }
 
 /// A part of the input in memory, linked to the next part. Parts do not move, so sessions can borrow from them.

@@ -20,12 +20,17 @@ pub(super) fn continued(items: &[Raw<'_>]) -> BTreeSet<usize> {
         if let [((around, one), place), ((next_around, next), later)] = pair
             && around == next_around
             && place < later
-            && next.strip_prefix(*one).is_some_and(|rest| matches!(rest.trim_ascii_start(), [] | [b',', ..]))
+            && begins(next, one)
         {
             found.insert(*place);
         }
     }
     found
+}
+
+/// Returns true if a list begins with all values of another, both without the closing bracket.
+pub(super) fn begins(list: &[u8], start: &[u8]) -> bool {
+    list.strip_prefix(start).is_some_and(|rest| matches!(rest.trim_ascii_start(), [] | [b',', ..]))
 }
 
 /// Returns true if an item may be one of the snapshots of a conversation.

@@ -101,6 +101,14 @@ impl Grammar {
         }
     }
 
+    /// Returns true if an entry may follow a call: an answer, if all of them begin alike. Code may also be quoted.
+    fn fits(&self, next: &Entry<'_>) -> bool {
+        match next {
+            Entry::Message { text, .. } => self.answer.is_none_or(|answer| text.text().starts_with(answer)),
+            _ => true,
+        }
+    }
+
     fn may_answer(&self, text: Text<'_>) -> bool {
         self.answer.is_none_or(|answer| text.starts_with(answer)) && !results(&text.to_str()).is_empty()
     }
@@ -169,14 +177,17 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
     let entries = run.take_entries();
     let is_of_agent = |entry: &Entry<'_>| matches!(entry, Entry::Message { actor: Actor::Agent, .. });
     let last = entries.iter().rposition(is_of_agent);
-    for (place, entry) in entries.into_iter().enumerate() {
+    let mut entries = entries.into_iter().enumerate().peekable();
+    while let Some((place, entry)) = entries.next() {
         match entry {
             Entry::Message { actor, turn, ref text, time } if grammar.may_call(actor, text.text()) => {
-                let calls = grammar.calls_in(text.text());
+                let is_run = entries.peek().map_or(grammar.answer.is_none(), |(_, next)| grammar.fits(next));
+                let calls = if is_run { grammar.calls_in(text.text()) } else { Vec::new() };
                 run.put(entry);
                 asked.clear();
                 // mini-swe-agent answers the command that submits with the bare submission.
-                submits = last == Some(place) && calls.iter().any(|call| is_submission(&call.arguments));
+                submits = last == Some(place)
+                    && calls.iter().any(|call| text_grammars::is_submission(&call.arguments));
                 for written in calls {
                     let arguments = common::arguments_of_text(Cow::Owned(written.arguments));
                     let mut call = Call::new(turn, None, written.name).with(arguments);
@@ -217,17 +228,6 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
             entry => run.put(entry),
         }
     }
-}
-
-/// Returns true if a command of mini-swe-agent prints the mark before a submission.
-fn is_submission(command: &str) -> bool {
-    let is_mark = |rest: &str| {
-        let word = rest
-            .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
-            .find(|word| !word.is_empty());
-        word.is_some_and(|word| word.ends_with("_FINAL_OUTPUT"))
-    };
-    command.split("echo ").skip(1).any(is_mark)
 }
 
 /// Pairs recorded calls with the answers that Cline and Roo write into texts (`[read_file for 'a'] Result:`).

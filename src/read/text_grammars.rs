@@ -209,6 +209,17 @@ pub(super) fn command_blocks(text: &str) -> Vec<Written> {
     mini_swe_agent::command(text).iter().map(|command| Written::of_text("bash", "command", command)).collect()
 }
 
+/// Returns true if a command of mini-swe-agent prints the mark before a submission.
+pub(super) fn is_submission(command: &str) -> bool {
+    let is_mark = |rest: &str| {
+        let word = rest
+            .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+            .find(|word| !word.is_empty());
+        word.is_some_and(|word| word.ends_with("_FINAL_OUTPUT"))
+    };
+    command.split("echo ").skip(1).any(is_mark)
+}
+
 /// Returns the fenced blocks of code in a text as one call, because AutoGen runs them together. A call is not code.
 pub(super) fn scripts(text: &str) -> Vec<Written> {
     let fenced = text.split("```").skip(1).step_by(2);

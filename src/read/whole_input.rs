@@ -66,11 +66,11 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
     match find(parsed, line.as_ref(), wanted) {
         Ok(Some((parsed, Claimed::By(format)))) => read_or_fail(format, parsed, window, runs),
         Ok(Some((parsed, Claimed::Inside(values)))) => {
-            parsed.pass_over_others(runs);
+            parsed.pass_over_others(window, runs);
             read_inside(&parsed.document, &values, window, wanted, runs);
         }
         Ok(Some((parsed, Claimed::Each))) => {
-            parsed.pass_over_others(runs);
+            parsed.pass_over_others(window, runs);
             runs.reading.wants_document = true;
             // Lines may be read in pieces, so each is judged by itself.
             runs.keys = match &parsed.document {
@@ -249,7 +249,7 @@ fn read_as(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut 
             runs.places.add_document(value.bytes(), window.place(value.offset()));
         }
     }
-    parsed.pass_over_others(runs);
+    parsed.pass_over_others(window, runs);
     let count = |runs: &Runs<'_>| (runs.reading.counts.runs, runs.reading.counts.errors);
     let before = count(runs);
     let mut read = Ok(());
@@ -362,7 +362,7 @@ fn read_sound_line(line: Raw<'_>, window: &Window<'_>, wanted: Option<Format>, r
     let parsed = Parsed::of_line(line);
     let tally = runs.tally();
     if !matches!(parsed.document, Document::Object(_)) {
-        return parsed.pass_over_others(runs);
+        return parsed.pass_over_others(window, runs);
     }
     if read_part(&parsed, line, window, wanted, runs) {
         return tally.report(line.bytes(), runs);

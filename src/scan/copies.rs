@@ -12,7 +12,8 @@ use super::open::{is_input, open};
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Returns the files in a directory that repeat others: an OpenClaw trajectory or its session, checkpoints of OpenClaw,
-/// and Hermes' logs of sessions that it also saved as one file. `files` must be sorted by name.
+/// Harbor's copies of its sessions, and Hermes' logs of sessions that it also saved as one file. `files` must be sorted
+/// by name.
 pub(super) fn repeated<T>(files: &[(OsString, T)], folder: &Path) -> BTreeSet<OsString> {
     let names = files.iter().filter_map(|(name, _)| name.to_str().filter(|name| is_input(Path::new(name))));
     let names: Vec<&str> = names.collect();
@@ -23,11 +24,31 @@ pub(super) fn repeated<T>(files: &[(OsString, T)], folder: &Path) -> BTreeSet<Os
         if let Some((session, _)) = name.split_once(".checkpoint.") {
             return is_checkpoint_of(name, &names, session, folder).then_some(*name);
         }
+        if OF_HARBOR.contains(name) {
+            return is_of_harbor(name, folder).then_some(*name);
+        }
         let whole = format!("session_{}.json", name.strip_suffix(".jsonl")?);
         let is_known = names.binary_search(&whole.as_str()).is_ok();
         (is_known && is_whole(&folder.join(whole), &folder.join(name))).then_some(*name)
     });
     repeated.map(OsString::from).collect()
+}
+
+/// The session of OpenClaw that Harbor copies out of `openclaw-sessions`, and its conversion.
+const OF_HARBOR: [&str; 2] = ["openclaw-session.jsonl", "trajectory.json"];
+
+/// Returns true if a file is one of [`OF_HARBOR`] and repeats the session.
+fn is_of_harbor(name: &str, folder: &Path) -> bool {
+    let [session, _] = OF_HARBOR.map(|name| folder.join(name));
+    let start = head(&session);
+    let id = start.strip_prefix("{\"type\":\"session\"").and_then(|rest| rest.split_once("\"id\":\""));
+    let Some((id, _)) = id.and_then(|(_, rest)| rest.split_once('"')) else { return false };
+    if name == OF_HARBOR[0] {
+        let whole = folder.join("openclaw-sessions").join(format!("{id}.jsonl"));
+        return whole.is_file() && begins_with(&whole, &session) == Some(true);
+    }
+    head(&folder.join(name)).contains(&format!("\"session_id\": \"{id}\""))
+        && has_call(&session) == Some(true)
 }
 
 /// Returns the names that begin with `start`. `names` must be sorted.
@@ -118,7 +139,14 @@ fn has_call(path: &Path) -> Option<bool> {
 
 /// Returns true if a file is an OpenClaw trajectory, which duplicates the session next to it.
 fn is_trajectory(path: &Path) -> bool {
+    head(path).contains("openclaw-trajectory")
+}
+
+/// Returns the first bytes of a regular file; none if it cannot be read.
+fn head(path: &Path) -> String {
     let mut head = Vec::new();
-    let mut read = || File::open(path).and_then(|file| file.take(200).read_to_end(&mut head));
-    path.is_file() && read().is_ok() && memchr::memmem::find(&head, b"openclaw-trajectory").is_some()
+    if path.is_file() && File::open(path).and_then(|file| file.take(200).read_to_end(&mut head)).is_err() {
+        head.clear();
+    }
+    String::from_utf8_lossy(&head).into_owned()
 }

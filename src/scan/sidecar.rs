@@ -67,13 +67,16 @@ fn read(place: &Path) -> Option<trial_reward::Outside> {
 
 /// Files without runs that coding agents keep next to their sessions: the name, or the end of the name if it begins
 /// with a dot, and keys at the start of the file.
-const NOTES: [(&str, &[&str]); 6] = [
+const NOTES: [(&str, &[&str]); 8] = [
     (".meta.json", &["agentType"]),
     ("sessions-index.json", &["entries", "sessionId", "fullPath"]),
     ("sessions.json", &["sessionId", "updatedAt"]),
     ("session_index.jsonl", &["thread_name", "updated_at"]),
     ("history.jsonl", &["display", "project"]),
     ("history.jsonl", &["session_id", "ts", "text"]),
+    // Those of Harbor's jobs and trials.
+    ("result.json", &["n_total_trials", "stats"]),
+    ("config.json", &["task", "trial_name", "trials_dir"]),
 ];
 
 /// Keys of runs. A file that has one of them is read, whatever its name.
@@ -83,8 +86,7 @@ const OF_RUNS: [&str; 6] = ["events", "message", "messages", "role", "steps", "t
 /// agent keeps next to its sessions. `None` for any other file.
 pub(super) fn without_run(path: &Path) -> Option<ReadSummary> {
     let name = path.file_name()?.to_str()?;
-    let what = if name == trial_reward::RESULT {
-        read(path)?;
+    let what = if name == trial_reward::RESULT && read(path).is_some() {
         "results of trials, which give the rewards of the runs next to them"
     } else {
         let fits = |(known, _): &&(&str, _)| {

@@ -53,7 +53,7 @@ fn trials_of_traces(folder: &Folder) -> Vec<Trial> {
 fn a_trial_gives_its_trajectory_reward_task_and_exception() {
     let folder = Folder::new("trials");
     folder.write("job/a/result.json", result("0.25", "null"));
-    folder.write("job/a/agent/trajectory.json", TRAJECTORY);
+    folder.write("job/a/agent/sessions/trajectory.json", TRAJECTORY);
     folder.write("job/b/result.json", result("1.0", r#"{"exception_type": "AgentTimeoutError"}"#));
     folder.write("job/b/trajectory.json", TRAJECTORY);
     folder.write("job/c/verifier/reward.txt", "0\n");
@@ -112,12 +112,13 @@ fn a_result_file_that_is_a_run_is_read_and_a_foreign_one_is_an_error() {
     folder.write("a/result.json", TRAJECTORY);
     folder.write("b/result.json", r#"{"id": "1", "stats": {"n_trials": 2}}"#);
     folder.write("c/result.json", &result("1.0", "null")[..40]);
+    folder.write("d/result.json", r#"{"id": "1", "n_total_trials": 2, "stats": {"n_trials": 2}}"#);
+    folder.write("e/config.json", r#"{"task": {}, "trial_name": "t", "trials_dir": "d"}"#);
     let files = scan(&[folder.path("")]);
     assert_eq!(ids(&files), ["s", "sub"]);
     let kinds = |file: &FileScan| file.errors.iter().map(wrongturn::Error::kind).collect::<Vec<_>>();
-    let errors: Vec<Vec<ErrorKind>> = files.iter().map(kinds).collect();
-    let expected: [Vec<ErrorKind>; 3] = [vec![], vec![ErrorKind::Format], vec![ErrorKind::Truncated]];
-    assert_eq!(errors, expected);
+    let expected = [vec![], vec![ErrorKind::Format], vec![ErrorKind::Truncated], vec![], vec![]];
+    assert_eq!(files.iter().map(kinds).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -140,8 +141,7 @@ fn a_pipe_next_to_a_run_is_not_read() {
     let folder = Folder::new("pipe-beside");
     folder.write("trajectory.json", TRAJECTORY);
     for name in ["reward.txt", "result.json"] {
-        let made = std::process::Command::new("mkfifo").arg(folder.path(name)).status().unwrap();
-        assert!(made.success());
+        assert!(std::process::Command::new("mkfifo").arg(folder.path(name)).status().unwrap().success());
     }
     let files = scan(&[folder.path("trajectory.json")]);
     assert_eq!(trials(&files), [run_of("s", None, None, None), run_of("sub", None, None, None)]);

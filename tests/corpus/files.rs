@@ -67,6 +67,7 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
         ("zstd.json", zstd(run("a").as_bytes()), "name it `.zst`"),
         ("crush.json", [b"SQLite format 3\0\x10\0\x01".to_vec(), vec![0; 100]].concat(), "SQLite"),
         ("unmarked.json", utf16.clone(), "UTF-16"),
+        ("a.tar.json", [vec![b'a'; 257], b"ustar".to_vec(), run("a").into_bytes()].concat(), "tar archive"),
         ("zeros.json", b"\0\n[ok] started".to_vec(), "not text"),
         ("plain.json.gz", run("a").into_bytes(), "gzip"),
         ("plain.json.zst", run("a").into_bytes(), "zstd"),
@@ -75,7 +76,6 @@ fn files_that_are_not_utf8_text_are_errors_that_name_the_encoding() {
         assert_eq!((file.traces.len(), file.errors.len()), (0, 1), "{name}: {:?}", file.errors);
         assert!(file.errors[0].to_string().contains(said), "{name}: {}", file.errors[0]);
     }
-    // Files with a byte order mark are decoded.
     let marked = folder.write("utf8.json", ["\u{feff}".as_bytes(), run("a").as_bytes()].concat());
     let little = folder.write("little.json", [vec![0xff, 0xfe], utf16].concat());
     let big = run("b").encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -101,9 +101,15 @@ fn a_directory_is_read_without_copies_and_resource_forks() {
     folder.write("f.checkpoint.2.jsonl", run("f") + "\n" + &run("g"));
     folder.write("h.jsonl", "{\"role\": \"session_meta\"}\n{\"role\": \"user\", \"content\": \"\"}");
     folder.write("session_h.json", run("h").replacen('{', r#"{"message_count": 1, "#, 1));
+    // Harbor copies a session of OpenClaw and converts it.
+    let session = r#"{"type":"session","id":"i"}
+{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"t","arguments":{}}]}}"#;
+    folder.write("t/openclaw-session.jsonl", session);
+    folder.write("t/openclaw-sessions/i.jsonl", session);
+    folder.write("t/trajectory.json", r#"{"session_id": "i"}"#);
     folder.write("session_index.jsonl", r#"{"id": "", "thread_name": "", "updated_at": ""}"#);
     let files = scan(&[folder.path("")]);
-    assert_eq!(ids(&files), ["a", "b", "c", "d", "e", "f", "g", "h"]);
+    assert_eq!(ids(&files), ["a", "b", "c", "d", "e", "f", "g", "h", "i"]);
     assert!(files.iter().all(|file| file.errors.is_empty()));
 }
 
@@ -111,7 +117,6 @@ fn a_directory_is_read_without_copies_and_resource_forks() {
 #[test]
 fn a_file_is_read_once_and_a_pipe_only_if_it_is_named() {
     use std::os::unix::fs::symlink;
-
     let folder = Folder::new("spellings");
     let file = folder.write("runs/a.json", run("a"));
     symlink(&file, folder.path("runs/linked.json")).unwrap();
@@ -120,19 +125,14 @@ fn a_file_is_read_once_and_a_pipe_only_if_it_is_named() {
     let files = scan(&[file, spelled, folder.path("runs")]);
     assert_eq!(ids(&files), ["a"]);
     assert!(files.iter().all(|file| file.errors.is_empty()));
-
     let pipe = folder.path("runs/pipe.json");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
-    assert!(made.success());
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let files = scan(&[folder.path("runs")]);
     assert_eq!(ids(&files), ["a"]);
-    let errors: Vec<&wrongturn::Error> = files.iter().flat_map(|file| &file.errors).collect();
-    assert_eq!(errors.len(), 1);
-    assert_eq!((errors[0].kind(), errors[0].path()), (ErrorKind::Io, Some(&*pipe)));
-    let writer = std::thread::spawn({
-        let pipe = pipe.clone();
-        move || fs::write(pipe, run("piped")).unwrap()
-    });
+    let errors = files.iter().flat_map(|file| &file.errors).map(|error| (error.kind(), error.path()));
+    assert_eq!(errors.collect::<Vec<_>>(), [(ErrorKind::Io, Some(&*pipe))]);
+    let path = pipe.clone();
+    let writer = std::thread::spawn(move || fs::write(path, run("piped")).unwrap());
     assert_eq!(ids(&scan(&[pipe])), ["piped"]);
     writer.join().unwrap();
 }

@@ -79,6 +79,11 @@ pub(in crate::read) fn metadata(members: &Members<'_>) -> Metadata {
         let written = members.name("trajectory_format")?;
         written.starts_with("mini-swe-agent").then_some(Cow::Borrowed("mini-swe-agent"))
     };
+    let amp = || {
+        let first = members.get("messages")?.first_items(1).first()?.member("messageId");
+        first.filter(|_| members.name("id").is_some_and(|id| id.starts_with("T-")))?;
+        Some(Cow::Borrowed("amp"))
+    };
     let is_response = members.name("object").is_some_and(|object| object == "response");
     let status = || members.name("status").filter(|_| is_response);
     let of_request = || {
@@ -101,7 +106,10 @@ pub(in crate::read) fn metadata(members: &Members<'_>) -> Metadata {
         id: id.or_else(session).map(Cow::into_owned),
         task: task.map(Cow::into_owned),
         model: model.map(|model| model.as_ref().into()),
-        agent: at(members, &AGENTS, common::name).or_else(mini).map(|agent| agent.as_ref().into()),
+        agent: at(members, &AGENTS, common::name)
+            .or_else(mini)
+            .or_else(amp)
+            .map(|agent| agent.as_ref().into()),
         termination: common::exit_status(members).or_else(status).map(Cow::into_owned),
         ..Metadata::default()
     }

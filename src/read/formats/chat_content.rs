@@ -198,7 +198,7 @@ fn result<'a>(part: &Part<'a>, text: Option<Text<'a>>, block: Block<'a>) -> Bloc
     let unknown = match status.as_deref() {
         Some("cancelled") => Some(UnknownReason::Interrupted),
         Some("rejected-by-user") => Some(UnknownReason::Refused),
-        Some("in-progress" | "queued") => Some(UnknownReason::Running),
+        Some("in-progress" | "queued" | "blocked-on-user") => Some(UnknownReason::Running),
         _ => None,
     };
     let is_failure = |status: &str| Outcome::of_word(status) == Some(Outcome::flag(true));

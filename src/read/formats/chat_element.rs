@@ -202,8 +202,10 @@ impl<'a> Element<'a> {
 
     /// Returns the model that wrote the message.
     pub(super) fn model(&self) -> Option<Cow<'a, str>> {
-        // Cline keeps it under `modelInfo`.
-        self.members.name("model").or_else(|| self.members.object("modelInfo").name("modelId"))
+        // Cline keeps it under `modelInfo`, Amp under `usage`.
+        let within = |outer: &str, key: &str| self.members.object(outer).name(key);
+        let own = self.members.name("model").or_else(|| within("modelInfo", "modelId"));
+        own.or_else(|| within("usage", "model"))
     }
 
     /// Returns the token usage of its response.

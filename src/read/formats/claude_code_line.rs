@@ -211,7 +211,10 @@ fn read_outer<'a>(members: &Members<'a>) -> Line<'a> {
     let model = message.name("model");
     let is_synthetic = model.as_deref() == Some(SYNTHETIC);
     // Failed requests and limits that are reached are written in the assistant's name.
-    let is_failure = is_synthetic && members.is("error", Kind::String);
+    // Until version 2.0, no error names them.
+    let is_unnamed =
+        members.flag("isApiErrorMessage") == Some(true) && message.is("stop_reason", Kind::String);
+    let is_failure = is_synthetic && (members.is("error", Kind::String) || is_unnamed);
     let skips = ["isMeta", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage"];
     let is_assistant = kind.as_deref().and_then(is_assistant).map(|is_assistant| is_assistant && !is_failure);
     let read = if is_assistant == Some(true) { chat_content::in_order } else { chat_content::message };

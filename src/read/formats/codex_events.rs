@@ -305,6 +305,12 @@ pub(super) fn read_meta(metadata: &mut Metadata, payload: &Members<'_>) {
     set_ids(metadata, payload.name("id").or_else(|| payload.name("session_id")), parent);
 }
 
+/// Returns the id in the header of a session.
+pub(super) fn id_of_header<'a>(line: &Members<'a>) -> Option<Cow<'a, str>> {
+    let is_header = line.name("type").as_deref() == Some("session_meta");
+    if is_header { line.object("payload").name("id") } else { None }
+}
+
 /// Sets the ids, unless they are already set: a resumed session repeats them.
 pub(super) fn set_ids(metadata: &mut Metadata, id: Option<Cow<'_, str>>, parent: Option<Cow<'_, str>>) {
     if metadata.id.is_none() {

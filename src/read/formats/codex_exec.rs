@@ -1,10 +1,15 @@
 //! Output of `codex exec --json`: events of threads, whose items are started, updated and completed. Captured
-//! output may also contain unrelated lines. The app server of Codex notifies of the same events, in camel case.
+//! output may also contain unrelated lines. The app server of Codex notifies of the same events, in camel case. VT Code
+//! logs such events under `event`, with a call and its output as two items.
 
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition = Definition {
-    signature: &[Shape::Items(EVENT), Shape::Under(&["events"], In("payload", &EVENT))],
+    signature: &[
+        Shape::Items(EVENT),
+        Shape::Under(&["events"], In("payload", &EVENT)),
+        Shape::Items(All(&[Is(Kind::String, &["schema_version"]), In("event", &EVENT)])),
+    ],
     reader: Reader::Session(SessionReader { open: |_| Box::<Threads<'_>>::default(), list: "events" }),
 };
 
@@ -36,6 +41,7 @@ fn call_of<'a>(item: &Members<'a>) -> Option<(Cow<'a, str>, Content<Arguments<'a
             let names: Vec<_> = ["server", "tool"].iter().filter_map(|key| item.name(key)).collect();
             (names.join("/").into(), item.arguments("arguments"))
         }
+        "tool_invocation" => (item.name("tool_name").unwrap_or_default(), item.arguments("arguments")),
         "dynamic_tool_call" => (item.name("tool").unwrap_or_default(), item.arguments("arguments")),
         _ => return None,
     })
@@ -49,6 +55,7 @@ fn answer_of<'a>(item: &Members<'a>) -> Answer<'a> {
             item.first(&["aggregated_output", "aggregatedOutput"]).and_then(words::result).into()
         }
         Some("mcp_tool_call") => mcp_observation(item).into(),
+        Some("tool_output") => item.get("output").and_then(words::result).into(),
         Some("dynamic_tool_call") => item.get("contentItems").and_then(words::result).into(),
         _ => Content::NotRecorded,
     };
@@ -82,6 +89,13 @@ impl<'a> session::Session<'a> for Threads<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
         if line.is("payload", Kind::Object) {
             return self.add(&line.object("payload"), runs);
+        }
+        if line.is("schema_version", Kind::String) && line.is("event", Kind::Object) {
+            self.add(&line.object("event"), runs);
+            if let Some(thread) = self.open.known(&self.current) {
+                thread.run.metadata.agent = Some("vtcode".into());
+            }
+            return;
         }
         // The reply to the start of a thread names its model.
         let reply = line.object("result");
@@ -126,7 +140,12 @@ impl<'a> session::Session<'a> for Threads<'a> {
             (Some(kind @ ("item.started" | "item.updated" | "item.completed")), _, Some(item)) => {
                 let is_plan = kind_of(&item).as_deref() == Some("todo_list");
                 runs.pass_over("states of a plan", u64::from(is_plan));
-                self.current().item(&item, kind == "item.completed");
+                let thread = self.current();
+                if kind_of(&item).as_deref() == Some("tool_output") {
+                    thread.output(&item, kind == "item.completed");
+                } else {
+                    thread.item(&item, kind);
+                }
             }
             (Some("turn.started"), ..) => {
                 if let Some(thread) = self.open.known(&self.current) {
@@ -205,21 +224,27 @@ impl<'a> Thread<'a> {
     }
 
     /// Adds or updates an item. It keeps the position where it first appeared and takes the latest arguments.
-    fn item(&mut self, item: &Members<'a>, is_completed: bool) {
-        let call = call_of(item);
+    fn item(&mut self, item: &Members<'a>, event: &str) {
+        let is_completed = event == "item.completed";
+        let (call, kind) = (call_of(item), kind_of(item));
         let id = item.name("id");
+        let is_invocation = kind.as_deref() == Some("tool_invocation");
+        if is_invocation && event == "item.started" {
+            // VT Code may give all calls the same id.
+            self.items.remove(id.as_deref().unwrap_or_default());
+        }
         let known = id.as_ref().and_then(|id| self.items.get(id)).copied();
         let seen = known.unwrap_or_else(|| self.new_item(id, call.as_ref().map(|(name, _)| name)));
         if let Some(number) = seen.call {
             if let (Some(known), Some((_, arguments))) = (self.run.call_mut(number), call) {
                 known.arguments = arguments;
             }
-            if is_completed {
+            if is_completed && !is_invocation {
                 self.run.steps.answer_call(number, answer_of(item));
             }
             return;
         }
-        let (actor, key) = match kind_of(item).as_deref() {
+        let (actor, key) = match kind.as_deref() {
             Some("agent_message") if is_completed => (Actor::Agent, "text"),
             Some("user_message") if is_completed => (Actor::User, "content"),
             Some("error") if is_completed => (Actor::Environment, "message"),
@@ -231,6 +256,15 @@ impl<'a> Thread<'a> {
         }
         self.run.at(seen.ordinal, None);
         self.run.say(actor, text);
+    }
+
+    /// Adds the output of a call, which is an item of its own.
+    fn output(&mut self, item: &Members<'a>, is_completed: bool) {
+        let call = item.name("call_id").and_then(|id| self.items.get(&id)?.call);
+        match call.filter(|_| is_completed) {
+            Some(call) => _ = self.run.steps.answer_call(call, answer_of(item)),
+            None => self.run.pass_over("outputs without a call", u64::from(is_completed)),
+        }
     }
 
     fn new_item(&mut self, id: Option<Cow<'a, str>>, call: Option<&Cow<'a, str>>) -> Sight {

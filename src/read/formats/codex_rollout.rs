@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use super::chat_items::{self, Item};
 use super::codex_events::{
-    PRINTED, Scripts, Stated, Step, duration, ended_call, event_of_item, is_of_script, is_old_header,
-    name_of, output_of, read_meta, sender_of, set_ids, writer_of,
+    PRINTED, Scripts, Stated, Step, duration, ended_call, event_of_item, id_of_header, is_of_script,
+    is_old_header, name_of, output_of, read_meta, sender_of, set_ids, writer_of,
 };
 use super::codex_usage::Counts;
 use super::prelude::*;
@@ -37,6 +37,8 @@ struct Session<'a> {
     gone: usize,
     /// The position, among all steps, of the first step of the model's latest turn.
     turn_start: usize,
+    /// The ids in the headers of the session.
+    ids: TextSet<Cow<'a, str>>,
     /// The run with the steps that no longer wait.
     run: Recording<'a>,
     /// The turn after the model's latest turn.
@@ -68,6 +70,13 @@ struct Session<'a> {
 
 impl<'a> session::Session<'a> for Session<'a> {
     fn add(&mut self, line: &Members<'a>, runs: &mut Runs<'_>) {
+        // The headers of continued sessions come before the items: after them, another file begins.
+        let id = id_of_header(line).filter(|id| !self.ids.contains(id));
+        if id.is_some() && (self.requests > 0 || self.next > 0) {
+            session::Session::end(Box::new(std::mem::take(self)), runs);
+            self.run = Recording::of_agent("codex");
+        }
+        self.ids.extend(id);
         self.line(line);
         // Events may still concern the latest turn.
         self.settle(self.turn_start);

@@ -1,9 +1,10 @@
 //! Trials that Harbor exports as conversations: calls are texts of the agent, and messages of the user answer them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::chat;
 use super::prelude::*;
+use crate::read::snapshots;
 pub(super) const FORMAT: Definition =
     Definition { signature: &[Shape::Each(EXPORT)], reader: Reader::Document(read) };
 
@@ -16,7 +17,13 @@ const MESSAGE: Mark = All(&[
 ]);
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
-    for export in fitting(&EXPORT, document.each(), "objects of other types", runs) {
+    let exports = fitting(&EXPORT, document.each(), "objects of other types", runs);
+    let continued = continued(&exports);
+    runs.pass_over("episodes that another one continues", continued.len() as u64);
+    for (place, export) in exports.into_iter().enumerate() {
+        if continued.contains(&place) {
+            continue;
+        }
         let mut run = Recording::default();
         (run.metadata, run.reward) = (chat::metadata(&export), chat::reward(&export));
         let id = [export.name("trial_name"), export.ident("episode_id").or_else(|| export.ident("episode"))];
@@ -33,6 +40,26 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         converse(export.list("conversations"), &mut run);
         run.give(runs);
     }
+}
+
+/// Returns the places of the exports whose conversation begins another one of the same trial: Harbor may export the
+/// conversation so far at each request.
+fn continued(exports: &[Members<'_>]) -> BTreeSet<usize> {
+    let mut all: Vec<_> = exports
+        .iter()
+        .enumerate()
+        .map(|(place, export)| {
+            let list = export.get("conversations").map(Raw::bytes).unwrap_or_default();
+            let list = list.strip_suffix(b"]").unwrap_or(list).trim_ascii_end();
+            (export.name("trial_name"), list, place)
+        })
+        .collect();
+    // In this order, a conversation is directly before those that begin with it.
+    all.sort_unstable();
+    let pairs = all.iter().zip(all.iter().skip(1));
+    let continued =
+        pairs.filter(|((trial, one, _), (other, next, _))| trial == other && snapshots::begins(next, one));
+    continued.map(|((.., place), _)| *place).collect()
 }
 
 fn converse<'a>(messages: Vec<Raw<'a>>, run: &mut Recording<'a>) {

@@ -97,6 +97,7 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
     run.metadata.task = instance.map(Cow::into_owned);
     run.metadata.termination = info.name("status").map(Cow::into_owned);
     run.model(members.object("transition_rules").object("global_params").name("model"));
+    run.model(members.object("agent").object("completion").name("model"));
     run.give(runs);
 }
 

@@ -74,6 +74,16 @@ pub(in crate::read) fn of_text(text: &[u8]) -> Option<&'static str> {
     OF_TEXT.iter().find(fits).map(|(name, ..)| *name)
 }
 
+/// Returns true if the first line is the header of a table: names between commas.
+pub(in crate::read) fn is_csv(text: &[u8]) -> bool {
+    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-. \"".contains(byte);
+    let is_name = |name: &[u8]| {
+        !name.is_empty() && name.trim_ascii().len() == name.len() && name.iter().all(is_of_name)
+    };
+    line.contains(&b',') && line.split(|byte| *byte == b',').all(is_name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

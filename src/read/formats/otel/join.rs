@@ -57,8 +57,7 @@ impl<'a> SpanJoin<'a> {
             let parsed = Parsed::of(bytes, None);
             match whole_input::format_of(&parsed, self.options.format) {
                 Ok(Some(Format::OpenTelemetry)) => {
-                    runs.pass_over("lines that are not JSON", parsed.no_json);
-                    runs.pass_over("lines that are not objects", parsed.no_object);
+                    parsed.pass_over_others(&Window::over_slice(bytes), &mut runs);
                     if let Err(fault) = decode::take(&parsed.document, &mut self.collection) {
                         runs.fail_at(fault);
                     }
