@@ -322,6 +322,9 @@ pub(super) fn stops_session(text: Text<'_>) -> bool {
     ["Termination requested for session ", "Killed session "].iter().any(|start| text.starts_with(start))
 }
 
+/// Keys of the exit code of a command in its result.
+pub(super) const EXIT_CODES: [&str; 4] = ["exit_code", "exitCode", "returncode", "return_code"];
+
 /// Returns whether an exit code is not 0; `None` if it is not an integer.
 pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
     if code.kind() != Kind::Number {

@@ -3,7 +3,7 @@
 use super::events_object::{Event, What};
 use super::events_what::{ERRORS, OUTPUTS, OUTPUTS_OF_STEPS, output_of_step};
 use super::prelude::*;
-use crate::read::call_outcome::{have_failed, is_http_failure, is_printed_error, says_error};
+use crate::read::call_outcome::{EXIT_CODES, have_failed, is_http_failure, is_printed_error, says_error};
 
 impl<'a> Event<'a> {
     /// Returns true if it is a step whose parts begin with their labels, such as `Action: `.
@@ -65,8 +65,9 @@ impl<'a> Event<'a> {
         let cursor = self.tool.as_ref().map(|_| members(output));
         let said = cursor.as_ref().and_then(|output| output.iter().next());
         let code = self
-            .get(&["exit_code", "exitCode"])
-            .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
+            .get(&EXIT_CODES)
+            .or_else(|| of_output(&EXIT_CODES))
+            .or_else(|| of_output(&["exit"]))
             .or_else(|| said?.1.member("exitCode"))
             .or_else(|| members(self.get(&["metadata"])).first(&["exit_code", "exit"]));
         let status = self.find(&["status"], Members::name).or_else(|| message.as_ref()?.name("status"));
