@@ -32,25 +32,27 @@ pub(super) const ARGUMENTS: [&str; 21] = [
     "input_data", "input_preview", "param_dict", "input_parameters", "inputParameters", "inputs",
 ];
 #[rustfmt::skip]
-pub(super) const OUTPUTS: [&str; 18] = [
+pub(super) const OUTPUTS: [&str; 22] = [
     "output", "result", "tool_result", "content", "response", "tool_output", "toolOutput", "tool_response",
     "value", "observation", "toolResult", "text", "result_preview", "result_value", "content_blocks",
-    "output_data", "output_preview", "outputs",
+    "output_data", "output_preview", "outputs", "function_response", "functionResponse", "function_result",
+    "result_summary",
 ];
 /// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
 /// acted.
 #[rustfmt::skip]
-pub(super) const OUTPUTS_OF_STEPS: [&str; 15] = [
+pub(super) const OUTPUTS_OF_STEPS: [&str; 16] = [
     "next_observation", "next_obs", "observation", "tool_output", "toolOutput", "tool_response", "tool_result",
-    "result", "result_preview", "output", "content_blocks", "output_data", "output_preview", "outputs",
-    "response",
+    "result", "result_preview", "result_summary", "output", "content_blocks", "output_data", "output_preview",
+    "outputs", "response",
 ];
 pub(super) const ERRORS: [&str; 5] = ["error", "error_message", "error_type", "exception", "tool_error"];
 /// Keys of an answer that is in the object of its call.
 #[rustfmt::skip]
-pub(super) const ANSWERS: [&str; 15] = [
+pub(super) const ANSWERS: [&str; 20] = [
     "output", "result", "response", "tool_output", "toolOutput", "tool_response", "observation", "toolResult",
     "result_preview", "output_data", "output_preview", "error", "error_message", "exception", "outputs",
+    "tool_result", "function_response", "functionResponse", "function_result", "result_summary",
 ];
 /// A call with a summary of its answer.
 pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
