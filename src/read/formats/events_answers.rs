@@ -3,7 +3,7 @@
 use super::events_object::{Event, What};
 use super::events_what::{ERRORS, OUTPUTS, OUTPUTS_OF_STEPS, output_of_step};
 use super::prelude::*;
-use crate::read::call_outcome::{EXIT_CODES, have_failed, is_http_failure, is_printed_error, says_error};
+use crate::read::call_outcome::{EXIT_CODES, have_failed, is_http_failure, is_printed_error, says_error, states_error};
 
 impl<'a> Event<'a> {
     /// Returns true if it is a step whose parts begin with their labels, such as `Action: `.
@@ -82,6 +82,7 @@ impl<'a> Event<'a> {
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
+            .or_else(|| of_output(succeeded).and_then(Raw::boolean).map(|succeeded| !succeeded))
             .or_else(|| self.find(&["hookName"], Members::name).and(output).and_then(have_failed))
             .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))
             .or_else(|| error.is_some().then_some(true))
@@ -103,8 +104,9 @@ impl<'a> Event<'a> {
             (_, Some(failed)) => Outcome::exit_code(failed),
             (Some(false), None) => Outcome::flag(false),
             (None, None) => observed.as_ref().map(TextCow::text).map_or(Outcome::UNMARKED, |text| {
-                at_start(text)
-                    .unwrap_or_else(|| Outcome::by_text(reports_failure(text) || is_printed_error(text)))
+                let has_failed =
+                    || reports_failure(text) || is_printed_error(text) || states_error(&text.to_str());
+                at_start(text).unwrap_or_else(|| Outcome::by_text(has_failed()))
             }),
         };
         (observed, outcome)
