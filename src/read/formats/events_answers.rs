@@ -72,6 +72,14 @@ impl<'a> Event<'a> {
             .or_else(|| members(self.get(&["metadata"])).first(&["exit_code", "exit"]));
         let status = self.find(&["status"], Members::name).or_else(|| message.as_ref()?.name("status"));
         let status = status.map(|status| status.to_ascii_lowercase());
+        // A status inside the output may be that of the data, such as a cancelled order.
+        let own = 1 + self.path.iter().take_while(|key| !OUTPUTS.contains(key)).count();
+        let own = self.layers.iter().take(own).rev().find_map(|layer| layer.name("status"));
+        let by_word = own.and_then(|word| match &*word.to_ascii_lowercase() {
+            "timeout" | "timed_out" => Some(Outcome::flag(true)),
+            "unknown" => Some(Outcome::unknown(UnknownReason::Unspecified, Provenance::Flag)),
+            word => Outcome::of_word(word).filter(|outcome| outcome.status != Status::Ok),
+        });
         // If the action is a string without input, `success` next to it is the outcome of the task, not of the call.
         let succeeded: &[&str] = if self.acts() && self.get(&["action_input"]).is_none() {
             &[]
@@ -97,13 +105,16 @@ impl<'a> Event<'a> {
         let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
         let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
         let code = code.and_then(is_failure_code).or_else(by_line);
-        let outcome = match (failed, code) {
-            _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
-            (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
-            (Some(true), _) => Outcome::flag(true),
-            (_, Some(failed)) => Outcome::exit_code(failed),
-            (Some(false), None) => Outcome::flag(false),
-            (None, None) => observed.as_ref().map(TextCow::text).map_or(Outcome::UNMARKED, |text| {
+        let outcome = match (failed, code, by_word) {
+            _ if said.is_some_and(|(word, _)| word == "rejected") || by_word == Some(Outcome::REFUSED) => {
+                Outcome::REFUSED
+            }
+            (None, None, _) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
+            (Some(true), ..) => Outcome::flag(true),
+            (_, Some(failed), _) => Outcome::exit_code(failed),
+            (Some(false), None, _) => Outcome::flag(false),
+            (None, None, Some(outcome)) => outcome,
+            (None, None, None) => observed.as_ref().map(TextCow::text).map_or(Outcome::UNMARKED, |text| {
                 let has_failed =
                     || reports_failure(text) || is_printed_error(text) || states_error(&text.to_str());
                 at_start(text).unwrap_or_else(|| Outcome::by_text(has_failed()))

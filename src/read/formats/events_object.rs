@@ -12,7 +12,7 @@ use super::prelude::*;
 pub(super) struct Event<'a> {
     pub(super) layers: Vec<Members<'a>>,
     /// The keys of the inner layers in the layers that enclose them.
-    path: Vec<&'static str>,
+    pub(super) path: Vec<&'static str>,
     /// The tool, if the key of the call names it.
     pub(super) tool: Option<String>,
     pub(super) what: Option<What>,
