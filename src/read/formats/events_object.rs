@@ -3,7 +3,7 @@
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, GENERATION, INNER, KINDS, LISTS_OF_CALLS,
     LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, PART, RESULT_KEYS, SESSIONS, STEP, SUMMARISED, TASKS,
-    TEXTS_WITHIN, ends_run, holds_steps, is_definition, is_named_call, of_end, says,
+    TEXTS_WITHIN, ends_run, holds_steps, is_definition, is_named_call, of_end, of_text, says,
 };
 pub(super) use super::events_what::{What, holds_answers};
 use super::prelude::*;
@@ -86,6 +86,8 @@ impl<'a> Event<'a> {
             what = Some(What::Message(Actor::Agent));
         }
         what = what.or_else(|| layers.first().and_then(of_end));
+        let is_text = what.is_none();
+        what = what.or_else(|| layers.first().and_then(of_text));
         // A stream of OpenAI's Responses adds an item before it has arguments. Approvals repeat the call, and sub-agents
         // of pi the prompt.
         if says(&layers, "type", &["response.output_item.added", "interaction_request"])
@@ -111,6 +113,9 @@ impl<'a> Event<'a> {
                 && !layer.has("text")
         });
         let mut event = Self { layers, path, tool, what, joined: None, continues: false };
+        if is_text && event.text().is_none() {
+            event.what = None;
+        }
         if event.what == Some(What::Call) && event.name().is_none() && !event.calls().is_empty() {
             event.what = Some(What::Message(Actor::Agent));
         }
@@ -227,10 +232,12 @@ impl<'a> Event<'a> {
         self.find(&keys, Members::text).or_else(inside)
     }
 
-    /// Returns true if it is the end of a model's turn in the events of LangChain, or of a run of Factory Droid.
+    /// Returns true if it is the end of a model's turn in the events of LangChain, or of a run of Factory Droid, or
+    /// has the type of a text.
     pub(super) fn ends_model(&self) -> bool {
         says(&self.layers, "event", &["on_chat_model_end", "on_llm_end"])
             || says(&self.layers, "type", &["completion"]) && self.get(&["finalText"]).is_some()
+            || self.layers.first().and_then(of_text).is_some()
     }
 
     /// Returns the parts of the content that are calls or results.

@@ -353,6 +353,16 @@ pub(super) fn is_definition(layers: &[Members<'_>], path: &[&str]) -> bool {
         && !layers.iter().take(count).any(|layer| USED.fits(layer))
 }
 
+/// Returns the kind of an event of a type that only texts have.
+pub(super) fn of_text(event: &Members<'_>) -> Option<What> {
+    let actor = KINDS.iter().find_map(|key| match &*words::snake_case(&event.name(key)?) {
+        "assistant_message" | "agent_message" | "ai_message" | "assistant_text" => Some(Actor::Agent),
+        "system_message" => Some(Actor::System),
+        _ => None,
+    });
+    actor.map(What::Message)
+}
+
 /// Returns the kind of an event that Factory Droid prints at the end of a run: the final text, or an error.
 pub(super) fn of_end(event: &Members<'_>) -> Option<What> {
     let is_of_call =
