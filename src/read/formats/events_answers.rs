@@ -3,7 +3,9 @@
 use super::events_object::{Event, What};
 use super::events_what::{ERRORS, OUTPUTS, OUTPUTS_OF_STEPS, output_of_step};
 use super::prelude::*;
-use crate::read::call_outcome::{EXIT_CODES, have_failed, is_http_failure, is_printed_error, says_error, states_error};
+use crate::read::call_outcome::{
+    EXIT_CODES, have_failed, is_http_failure, is_printed_error, says_error, states_error,
+};
 
 impl<'a> Event<'a> {
     /// Returns true if it is a step whose parts begin with their labels, such as `Action: `.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{
-    ASKED, CONCLUDED, LISTS_OF_CALLS, LISTS_OF_RESULTS, SAID, SCORED, TASK, TRANSCRIPTS, asked, said,
+    ASKED, CONCLUDED, LISTS_OF_CALLS, LISTS_OF_RESULTS, SAID, SCORED, TASK, TRANSCRIPTS, UNCALLED_RUN, asked,
+    said,
 };
 use super::prelude::*;
 
@@ -17,7 +18,7 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
 
 /// Returns the keys of lists that may hold the calls of a run, and of those with all its events.
 fn lists_of_calls() -> impl Iterator<Item = &'static str> {
-    LISTS_OF_CALLS.into_iter().chain(["calls"])
+    LISTS_OF_CALLS.into_iter().chain(["calls", "steps"])
 }
 
 /// Returns the keys of the first run with calls, to which runs without calls are compared.
@@ -187,7 +188,7 @@ fn is_listed(object: &Members<'_>) -> bool {
 
 /// Returns true if an object holds the answered calls of a run, which may have none.
 fn has_calls(object: &Members<'_>) -> bool {
-    holds_answers(object) || has_done(object) || SCORED.fits(object)
+    holds_answers(object) || has_done(object) || SCORED.fits(object) || UNCALLED_RUN.fits(object)
 }
 
 /// Returns true if the calls of a run are in the result in its object. A run may have none.

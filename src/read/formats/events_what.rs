@@ -68,6 +68,22 @@ pub(super) const SCORED: Mark = All(&[
         })
     }),
 ]);
+/// A run that ended without calls: its question, an empty list of calls, and its answer or error.
+pub(super) const UNCALLED_RUN: Mark = All(&[
+    Is(Kind::String, &["question"]),
+    HasOne(&["steps", "tool_calls"]),
+    HasOne(&["final_answer", "answer"]),
+    Has(&["error"]),
+    Test("no calls, but an answer or an error", |run| {
+        let holds_objects =
+            |list: Vec<Raw<'_>>| list.iter().any(|item| matches!(item.kind(), Kind::Object | Kind::List));
+        let is_empty =
+            |key: &str| run.get(key).is_none_or(|list| list.items().is_some_and(|list| list.is_empty()));
+        ["steps", "tool_calls"].into_iter().all(is_empty)
+            && ["final_answer", "answer", "error"].iter().any(|key| run.present(key).is_some())
+            && !run.iter().any(|(_, value)| value.items().is_some_and(holds_objects))
+    }),
+]);
 /// A run with its calls, without their answers, and its last message.
 pub(super) const CONCLUDED: Mark = All(&[
     Every("tool_calls", &All(&[Is(Kind::String, &["name"]), HasOne(&["input", "arguments", "args"])])),
@@ -193,7 +209,8 @@ pub(super) fn asked<'a>(around: &Members<'a>) -> Option<TextCow<'a>> {
 /// Returns the final message of the agent, in the object around calls.
 pub(super) fn said<'a>(around: &Members<'a>) -> Option<TextCow<'a>> {
     let text = |of: &Members<'a>| SAID.iter().find_map(|key| of.get(key).and_then(words::text));
-    text(around).or_else(|| text(&around.object("output")))
+    let object = || around.get("final_answer").filter(|answer| answer.kind() == Kind::Object);
+    text(around).or_else(|| text(&around.object("output"))).or_else(|| words::result(object()?))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
