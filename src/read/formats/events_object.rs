@@ -274,6 +274,24 @@ impl<'a> Event<'a> {
         Some(format!("{} {}", self.name()?, wire::canonical(arguments)))
     }
 
+    /// Returns the form of the step that an event repeats with its answer.
+    pub(super) fn form_of_answer(&self) -> Option<String> {
+        let is_one = self.what == Some(What::Step)
+            && self.call_id().is_none()
+            && self.own_answer().is_some()
+            && self.number().is_none()
+            && self.get(&["thought", "thoughts", "reasoning", "model_response"]).is_none();
+        is_one.then(|| self.repeated_form()).flatten()
+    }
+
+    /// Returns true if the type of an event says that a call starts.
+    pub(super) fn is_start(&self) -> bool {
+        let is_start = |key: &&str| {
+            self.layers.first().and_then(|outer| outer.name(key)).is_some_and(|word| word.ends_with("_start"))
+        };
+        KINDS.iter().any(|key| is_start(&key))
+    }
+
     /// Returns the content for a call without arguments: absent if it has a key for them, otherwise not recorded.
     pub(super) fn without_arguments<T>(&self) -> Content<T> {
         if self.has_any(&ARGUMENTS) { Content::Absent } else { Content::NotRecorded }
