@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::chat;
 use super::events_listed::listed;
-use super::events_lists::{elements, ends_with, join_updates, shows_a_run};
+use super::events_lists::{elements, ends_with, have_run_ids, join_updates, shows_a_run};
 use super::events_object::{Event, What};
 use super::events_what::{
     ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, asked, output_of_step,
@@ -305,7 +305,11 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     // An id that no two events share is that of a call.
     let tasks: TextSet<_> = events.iter().filter_map(Event::task).collect();
     let of_task = tasks.len() < events.len() && events.iter().all(|event| event.task().is_some());
-    let session = |event: &Event<'a>| event.session().or_else(|| event.task().filter(|_| of_task));
+    let of_run = have_run_ids(&events);
+    let session = |event: &Event<'a>| {
+        let task = event.session().or_else(|| event.task().filter(|_| of_task));
+        task.or_else(|| event.run_id().filter(|_| of_run))
+    };
     let mut last = events.iter().find_map(session).or_else(|| header.and_then(|header| header.ident("id")));
     // Calls do not repeat the task and the final message that are next to their list.
     let is_told = events.iter().any(|event| matches!(event.what, Some(What::Message(_) | What::Start)));

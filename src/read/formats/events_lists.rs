@@ -199,6 +199,19 @@ pub(super) fn has_done(object: &Members<'_>) -> bool {
     holds_answers(&result) || result.is("tools_called", Kind::List) && is_over()
 }
 
+/// Returns true if the ids of runs tell steps apart. In events of other kinds and in numbered steps, they may be those of
+/// calls or of the whole log.
+pub(super) fn have_run_ids(events: &[Event<'_>]) -> bool {
+    let ids: TextSet<_> = events.iter().filter_map(Event::run_id).collect();
+    let is_of_run = |event: &Event<'_>| {
+        event.what == Some(What::Step)
+            && event.run_id().is_some()
+            && event.number().is_none()
+            && event.question().is_none()
+    };
+    ids.len() < events.len() && events.iter().all(is_of_run)
+}
+
 /// Joins the updates of a message, which Microsoft.Extensions.AI streams: each holds a piece of a text, a call, or
 /// nothing.
 pub(super) fn join_updates(events: &mut Vec<Event<'_>>) {

@@ -176,6 +176,14 @@ impl<'a> Event<'a> {
         TASKS.iter().find_map(|key| outer.ident(key))
     }
 
+    /// Returns the id of its run. Next to the id of a parent, it is that of a call or of another span.
+    pub(super) fn run_id(&self) -> Option<Cow<'a, str>> {
+        let is_part = |outer: &&Members<'_>| {
+            ["parent_run_id", "parent_id", "parent_span_id", "parent_ids"].iter().any(|key| outer.has(key))
+        };
+        self.layers.first().filter(|outer| !is_part(outer))?.ident("run_id")
+    }
+
     /// Returns true if it is a step whose action is a string, without the name of a tool.
     pub(super) fn acts(&self) -> bool {
         let is_object = |layer: &Members<'_>| layer.is("action", Kind::Object);
