@@ -131,7 +131,9 @@ impl<'a> Run<'a> {
                 }
                 let system = event.get(&["system_prompt", "system_prompt_verbatim"]).filter(|_| is_first);
                 self.recording.say(Actor::System, system.and_then(words::text));
-                self.recording.say(Actor::User, event.get(&ASKED).and_then(words::text));
+                self.recording.model(event.find(&["model"], Members::name));
+                let asked = event.get(&ASKED).or_else(|| event.get(&["objective"]));
+                self.recording.say(Actor::User, asked.and_then(words::text));
             }
             _ => return 1,
         }
@@ -315,13 +317,16 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let is_told = events.iter().any(|event| matches!(event.what, Some(What::Message(_) | What::Start)));
     let mut task = asked(&document.members()).filter(|_| !is_told);
     let is_over = is_told || events.iter().any(|event| event.what == Some(What::Finish));
-    let (mut number, mut count, mut last_question) = (0, None, None);
+    let (mut number, mut count, mut last_question, mut started) = (0, None, None, None);
     for event in &events {
         last = session(event).or(last);
         let now = event.number();
         let restarts = now.zip(count).is_some_and(|(now, before)| now <= 1 && now < before);
         let question = event.question().filter(|_| !is_told);
         let is_other = question.is_some() && question != last_question;
+        let start = event.started_id();
+        let is_other = is_other || start.is_some() && started.is_some() && start != started;
+        started = start.or(started);
         number += u64::from(last.is_none() && (restarts || is_other || event.starts_a_run()));
         count = now.or(count);
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));

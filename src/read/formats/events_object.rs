@@ -310,6 +310,12 @@ impl<'a> Event<'a> {
         self.layers.iter().any(|layer| keys.iter().any(|key| layer.has(key)))
     }
 
+    /// Returns the id of the run that an event starts.
+    pub(super) fn started_id(&self) -> Option<Cow<'a, str>> {
+        let is_start = self.what == Some(What::Start) && says(&self.layers, "event", &["run_start"]);
+        self.layers.first().filter(|_| is_start)?.ident("case_id")
+    }
+
     /// Returns true if the event starts a run with a task. Starts of agents inside a run name the agent.
     pub(super) fn starts_a_run(&self) -> bool {
         self.what == Some(What::Start)

@@ -253,7 +253,7 @@ impl What {
             | "on_llm_end"
             | "after_agent_response" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
-            "agent_start" | "run_start" | "task_start" => Self::Start,
+            "agent_start" | "run_start" | "task_start" | "planner_start" => Self::Start,
             "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {
                 Self::Tool
             }
