@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::chat;
 use super::events_listed::listed;
-use super::events_lists::{elements, ends_with, have_run_ids, join_updates, shows_a_run};
+use super::events_lists::{calls_apart, elements, ends_with, have_run_ids, join_updates, shows_a_run};
 use super::events_object::{Event, What};
 use super::events_what::{
     ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, asked, output_of_step,
@@ -131,7 +131,7 @@ impl<'a> Run<'a> {
                 }
                 let system = event.get(&["system_prompt", "system_prompt_verbatim"]).filter(|_| is_first);
                 self.recording.say(Actor::System, system.and_then(words::text));
-                self.recording.model(event.find(&["model"], Members::name));
+                self.recording.model(event.find(&["model"], Members::name).filter(|_| is_first));
                 let asked = event.get(&ASKED).or_else(|| event.get(&["objective"]));
                 self.recording.say(Actor::User, asked.and_then(words::text));
             }
@@ -298,6 +298,7 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         results.for_each(|event| event.what = Some(What::Done));
     }
     let mut others = elements.len() - events.len();
+    runs.pass_over("calls in other lists", calls_apart(document, &events));
     join_updates(&mut events);
     let mut open = Ordered::default();
     // An event without a session belongs to that of the event before it.

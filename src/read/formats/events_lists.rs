@@ -66,13 +66,36 @@ pub(super) fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
                 // A transcript may be recorded twice, once without its calls.
                 let holds_calls =
                     |events: &Vec<Raw<'_>>| events.iter().any(|event| Event::of(*event).is_call());
-                let place = lists.iter().position(holds_calls).unwrap_or_default();
+                // Agents may each record what they saw of the same talk.
+                let longest = (0..lists.len()).rev().max_by_key(|place| lists.get(*place).map(Vec::len));
+                let place = lists.iter().position(holds_calls).or(longest).unwrap_or_default();
                 if lists.is_empty() { Vec::new() } else { lists.swap_remove(place) }
             }
         }
         document if are_events(document.items()) => document.items().to_vec(),
         _ => Vec::new(),
     }
+}
+
+/// Returns the number of calls in the lists of an object that its events do not include.
+pub(super) fn calls_apart(document: &Document<'_>, events: &[Event<'_>]) -> u64 {
+    let form = |call: &Event<'_>| call.repeated_form().or_else(|| call.name().map(Cow::into_owned));
+    let forms = |event: &Event<'_>| match event.what {
+        Some(What::Message(_)) => {
+            let blocks = event.blocks().into_iter().filter(|block| block.what == Some(What::Call));
+            event.calls().into_iter().map(Event::of).chain(blocks).filter_map(|call| form(&call)).collect()
+        }
+        _ if event.is_call() => form(event).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    let Document::Object(members) = document else { return 0 };
+    let object = posted(members);
+    if events.is_empty() || holds_answers(&object) {
+        return 0;
+    }
+    let known: BTreeSet<_> = events.iter().flat_map(forms).collect();
+    let lists = object.iter().filter_map(|(key, value)| of_key(key, value)).flatten();
+    lists.map(Event::of).flat_map(|event| forms(&event)).filter(|call| !known.contains(call)).count() as u64
 }
 
 /// Returns the messages and the calls of an object that lists them apart, in order of time. A message may repeat
