@@ -260,12 +260,17 @@ pub(super) fn states_error(text: &str) -> bool {
     is_json() && is_stated_error(&Members::from(Raw::over(text.as_bytes(), 0)))
 }
 
-/// Returns true if an object has an `error` next to the `status` of one (the word `error`, or a code of HTTP), or is of
-/// the type of results and says that it failed. The state of something else, such as that of a job, has more members.
+/// Returns true if an object has no member but an `error`, has one next to the `status` of one (the word `error`, or a
+/// code of HTTP), or is of the type of results and says that it failed. The state of something else, such as that of a
+/// job, has more members.
 pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
     let is_typed = object.name("type").as_deref() == Some("tool_result");
     if is_typed && [object, &object.object("result")].into_iter().any(says_failed) {
         return true;
+    }
+    let is_error = |error: &Raw<'_>| error.kind() == Kind::String && says_error(*error) == Some(true);
+    if object.keys().count() == 1 {
+        return object.get("error").as_ref().is_some_and(is_error);
     }
     let is_data = |key: &str| matches!(key, "id" | "output" | "result" | "data" | "logs");
     object.name("error").is_some()
@@ -321,6 +326,9 @@ pub(super) fn says_error(error: Raw<'_>) -> Option<bool> {
 pub(super) fn stops_session(text: Text<'_>) -> bool {
     ["Termination requested for session ", "Killed session "].iter().any(|start| text.starts_with(start))
 }
+
+/// Keys of the exit code of a command in its result.
+pub(super) const EXIT_CODES: [&str; 4] = ["exit_code", "exitCode", "returncode", "return_code"];
 
 /// Returns whether an exit code is not 0; `None` if it is not an integer.
 pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {

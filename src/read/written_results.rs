@@ -1,7 +1,9 @@
 //! Results of tools that are written as JSON into a text: the blocks and results of MCP, messages of Hermes, and exit
 //! codes.
 
-use super::call_outcome::{Outcome, has_failed, is_failure_code, is_printed_error, is_stated_error};
+use super::call_outcome::{
+    EXIT_CODES, Outcome, has_failed, is_failure_code, is_printed_error, is_stated_error,
+};
 use super::members::Members;
 use super::words;
 use crate::json::{Json, Kind, Raw};
@@ -65,10 +67,8 @@ fn recorded(object: &Members<'_>, is_failed: bool) -> Option<Outcome> {
         return Some(Outcome::flag(true));
     }
     let is_of_command = ["stdout", "stderr", "output", "content"].iter().any(|key| object.has(key));
-    let codes = [object, &object.object("metadata")].map(|object| {
-        let keys = ["exit_code", "exitCode", "returncode", "return_code"];
-        keys.iter().find_map(|key| object.get(key).and_then(is_failure_code))
-    });
+    let codes = [object, &object.object("metadata")]
+        .map(|object| EXIT_CODES.iter().find_map(|key| object.get(key).and_then(is_failure_code)));
     codes.into_iter().flatten().next().filter(|_| is_of_command).map(Outcome::exit_code)
 }
 

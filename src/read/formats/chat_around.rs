@@ -91,7 +91,10 @@ pub(in crate::read) fn metadata(members: &Members<'_>) -> Metadata {
         let model = requests.first()?.member("response")?.member("model")?.string();
         model.filter(|model| !model.is_empty() && has_requests(members))
     };
-    let model = at(members, &MODELS, common::name).or_else(|| info.and_then(model_of)).or_else(of_request);
+    // `model` may then be no more than the name of a family.
+    let model = members.name("model_id").filter(|_| members.is("model", Kind::String));
+    let model = model.or_else(|| at(members, &MODELS, common::name));
+    let model = model.or_else(|| info.and_then(model_of)).or_else(of_request);
     let session =
         || members.get("meta")?.member("session_meta")?.member("session_id").and_then(common::ident);
     let is_rollout = ["prompt", "completion", "reward"].iter().all(|key| members.has(key));
@@ -99,7 +102,9 @@ pub(in crate::read) fn metadata(members: &Members<'_>) -> Metadata {
     let is_sample = is_rollout && ["sample_id", "run_id"].iter().all(|key| members.ident(key).is_some());
     let example = members.ident("example_id").filter(|_| is_rollout);
     let example = example.or_else(|| members.ident("problem_id").filter(|_| is_sample));
-    let task = at(members, &TASKS, common::ident).or(example);
+    // A task with white space is what the user said.
+    let named = || members.name("task").filter(|task| !task.contains(char::is_whitespace));
+    let task = at(members, &TASKS, common::ident).or(example).or_else(named);
     let last = if is_sample { "sample_id" } else { "run_id" };
     let id = at(members, &IDS, common::ident).or_else(|| members.ident(last));
     Metadata {

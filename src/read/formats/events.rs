@@ -2,9 +2,11 @@
 //! most tools use. An event may lie inside other objects, and the content of a message may hold calls and
 //! results.
 
+use std::collections::VecDeque;
+
 use super::chat;
 use super::events_listed::listed;
-use super::events_lists::{elements, ends_with, join_updates, shows_a_run};
+use super::events_lists::{calls_apart, elements, ends_with, have_run_ids, join_updates, shows_a_run};
 use super::events_object::{Event, What};
 use super::events_what::{
     ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, asked, output_of_step,
@@ -26,6 +28,10 @@ pub(super) struct Run<'a> {
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
     /// The calls without an id that have no answer yet, by name and arguments: hooks record a call before and after it.
     started: TextMap<String, Vec<CallNumber>>,
+    /// The calls with an id that had no answer, by name and arguments: an event may start one without its id.
+    announced: TextMap<String, VecDeque<CallNumber>>,
+    /// The step just before, if it has neither an id nor an answer.
+    open_step: Option<(String, CallNumber)>,
     /// The question that its calls repeat.
     question: Option<Cow<'a, str>>,
     /// True if the next call belongs to a new response.
@@ -43,11 +49,13 @@ impl<'a> Run<'a> {
             None => id.as_deref().map(Into::into),
         };
         recording.metadata.parent = id.filter(|_| part.is_some()).map(Cow::into_owned);
-        let (calls, started) = Default::default();
+        let (calls, started, announced) = Default::default();
         Self {
             recording,
             calls,
             started,
+            announced,
+            open_step: None,
             question: None,
             is_answered: true,
             has_begun: false,
@@ -58,6 +66,12 @@ impl<'a> Run<'a> {
     /// Adds an event. Returns the number of its parts that are not messages, calls or results.
     fn add(&mut self, event: &Event<'a>) -> usize {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
+        let open = self.open_step.take();
+        if let Some((_, number)) = open.filter(|(form, _)| event.form_of_answer().as_ref() == Some(form)) {
+            let (observed, outcome) = event.answer();
+            self.recording.answer_call(number, observed, outcome);
+            return 0;
+        }
         match event.what {
             Some(What::Message(actor)) => return self.message(actor, event),
             Some(What::Step) if event.is_call() => {
@@ -117,7 +131,9 @@ impl<'a> Run<'a> {
                 }
                 let system = event.get(&["system_prompt", "system_prompt_verbatim"]).filter(|_| is_first);
                 self.recording.say(Actor::System, system.and_then(words::text));
-                self.recording.say(Actor::User, event.get(&ASKED).and_then(words::text));
+                self.recording.model(event.find(&["model"], Members::name).filter(|_| is_first));
+                let asked = event.get(&ASKED).or_else(|| event.get(&["objective"]));
+                self.recording.say(Actor::User, asked.and_then(words::text));
             }
             _ => return 1,
         }
@@ -188,6 +204,8 @@ impl<'a> Run<'a> {
             self.recording.answer_call(number, observed, outcome);
         } else if outcome != Outcome::UNMARKED {
             self.recording.answer_in_part(number, outcome);
+        } else if event.call_id().is_none() {
+            self.open_step = event.repeated_form().map(|form| (form, number));
         }
     }
 
@@ -216,6 +234,9 @@ impl<'a> Run<'a> {
             let (observed, outcome) = event.answer();
             return self.recording.answer_call(number, observed, outcome);
         }
+        if id.is_none() && output.is_none() && event.is_start() && self.is_announced(event) {
+            return;
+        }
         let in_action = || event.get(&["action"]).filter(|action| action.kind() == Kind::Object);
         let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["fields"])).or_else(in_action);
         let arguments = arguments.map_or_else(|| event.without_arguments(), common::arguments);
@@ -230,7 +251,21 @@ impl<'a> Run<'a> {
         } else if let Some(form) = event.repeated_form().filter(|_| id.is_none()) {
             self.started.entry(form).or_default().insert(0, number);
         }
+        if let Some(form) = event.repeated_form().filter(|_| id.is_some() && output.is_none()) {
+            self.announced.entry(form).or_default().push_back(number);
+        }
         self.calls.extend(id.map(|id| (id, (number, output.is_some()))));
+    }
+
+    /// Returns true if an event starts a call that was recorded before, with its id.
+    fn is_announced(&mut self, event: &Event<'a>) -> bool {
+        let mut calls = event.repeated_form().and_then(|form| self.announced.get_mut(&form));
+        while let Some(call) = calls.as_mut().and_then(|calls| calls.pop_front()) {
+            if !self.recording.steps.is_answered(call) {
+                return true;
+            }
+        }
+        false
     }
 
     fn result(&mut self, event: &Event<'a>) {
@@ -263,6 +298,7 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
         results.for_each(|event| event.what = Some(What::Done));
     }
     let mut others = elements.len() - events.len();
+    runs.pass_over("calls in other lists", calls_apart(document, &events));
     join_updates(&mut events);
     let mut open = Ordered::default();
     // An event without a session belongs to that of the event before it.
@@ -272,19 +308,26 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     // An id that no two events share is that of a call.
     let tasks: TextSet<_> = events.iter().filter_map(Event::task).collect();
     let of_task = tasks.len() < events.len() && events.iter().all(|event| event.task().is_some());
-    let session = |event: &Event<'a>| event.session().or_else(|| event.task().filter(|_| of_task));
+    let of_run = have_run_ids(&events);
+    let session = |event: &Event<'a>| {
+        let task = event.session().or_else(|| event.task().filter(|_| of_task));
+        task.or_else(|| event.run_id().filter(|_| of_run))
+    };
     let mut last = events.iter().find_map(session).or_else(|| header.and_then(|header| header.ident("id")));
     // Calls do not repeat the task and the final message that are next to their list.
     let is_told = events.iter().any(|event| matches!(event.what, Some(What::Message(_) | What::Start)));
     let mut task = asked(&document.members()).filter(|_| !is_told);
     let is_over = is_told || events.iter().any(|event| event.what == Some(What::Finish));
-    let (mut number, mut count, mut last_question) = (0, None, None);
+    let (mut number, mut count, mut last_question, mut started) = (0, None, None, None);
     for event in &events {
         last = session(event).or(last);
         let now = event.number();
         let restarts = now.zip(count).is_some_and(|(now, before)| now <= 1 && now < before);
         let question = event.question().filter(|_| !is_told);
         let is_other = question.is_some() && question != last_question;
+        let start = event.started_id();
+        let is_other = is_other || start.is_some() && started.is_some() && start != started;
+        started = start.or(started);
         number += u64::from(last.is_none() && (restarts || is_other || event.starts_a_run()));
         count = now.or(count);
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));

@@ -3,7 +3,9 @@
 use super::events_object::{Event, What};
 use super::events_what::{ERRORS, OUTPUTS, OUTPUTS_OF_STEPS, output_of_step};
 use super::prelude::*;
-use crate::read::call_outcome::{have_failed, is_http_failure, is_printed_error, says_error};
+use crate::read::call_outcome::{
+    EXIT_CODES, have_failed, is_http_failure, is_printed_error, says_error, states_error,
+};
 
 impl<'a> Event<'a> {
     /// Returns true if it is a step whose parts begin with their labels, such as `Action: `.
@@ -65,12 +67,21 @@ impl<'a> Event<'a> {
         let cursor = self.tool.as_ref().map(|_| members(output));
         let said = cursor.as_ref().and_then(|output| output.iter().next());
         let code = self
-            .get(&["exit_code", "exitCode"])
-            .or_else(|| of_output(&["exit_code", "exitCode", "exit"]))
+            .get(&EXIT_CODES)
+            .or_else(|| of_output(&EXIT_CODES))
+            .or_else(|| of_output(&["exit"]))
             .or_else(|| said?.1.member("exitCode"))
             .or_else(|| members(self.get(&["metadata"])).first(&["exit_code", "exit"]));
         let status = self.find(&["status"], Members::name).or_else(|| message.as_ref()?.name("status"));
         let status = status.map(|status| status.to_ascii_lowercase());
+        // A status inside the output may be that of the data, such as a cancelled order.
+        let own = 1 + self.path.iter().take_while(|key| !OUTPUTS.contains(key)).count();
+        let own = self.layers.iter().take(own).rev().find_map(|layer| layer.name("status"));
+        let by_word = own.and_then(|word| match &*word.to_ascii_lowercase() {
+            "timeout" | "timed_out" => Some(Outcome::flag(true)),
+            "unknown" => Some(Outcome::unknown(UnknownReason::Unspecified, Provenance::Flag)),
+            word => Outcome::of_word(word).filter(|outcome| outcome.status != Status::Ok),
+        });
         // If the action is a string without input, `success` next to it is the outcome of the task, not of the call.
         let succeeded: &[&str] = if self.acts() && self.get(&["action_input"]).is_none() {
             &[]
@@ -81,6 +92,7 @@ impl<'a> Event<'a> {
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
+            .or_else(|| of_output(succeeded).and_then(Raw::boolean).map(|succeeded| !succeeded))
             .or_else(|| self.find(&["hookName"], Members::name).and(output).and_then(have_failed))
             .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))
             .or_else(|| error.is_some().then_some(true))
@@ -95,15 +107,19 @@ impl<'a> Event<'a> {
         let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
         let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
         let code = code.and_then(is_failure_code).or_else(by_line);
-        let outcome = match (failed, code) {
-            _ if said.is_some_and(|(word, _)| word == "rejected") => Outcome::REFUSED,
-            (None, None) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
-            (Some(true), _) => Outcome::flag(true),
-            (_, Some(failed)) => Outcome::exit_code(failed),
-            (Some(false), None) => Outcome::flag(false),
-            (None, None) => observed.as_ref().map(TextCow::text).map_or(Outcome::UNMARKED, |text| {
-                at_start(text)
-                    .unwrap_or_else(|| Outcome::by_text(reports_failure(text) || is_printed_error(text)))
+        let outcome = match (failed, code, by_word) {
+            _ if said.is_some_and(|(word, _)| word == "rejected") || by_word == Some(Outcome::REFUSED) => {
+                Outcome::REFUSED
+            }
+            (None, None, _) if status.as_deref() == Some("blocked") => Outcome::REFUSED,
+            (Some(true), ..) => Outcome::flag(true),
+            (_, Some(failed), _) => Outcome::exit_code(failed),
+            (Some(false), None, _) => Outcome::flag(false),
+            (None, None, Some(outcome)) => outcome,
+            (None, None, None) => observed.as_ref().map(TextCow::text).map_or(Outcome::UNMARKED, |text| {
+                let has_failed =
+                    || reports_failure(text) || is_printed_error(text) || states_error(&text.to_str());
+                at_start(text).unwrap_or_else(|| Outcome::by_text(has_failed()))
             }),
         };
         (observed, outcome)

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{
-    ASKED, CONCLUDED, LISTS_OF_CALLS, LISTS_OF_RESULTS, SAID, SCORED, TASK, TRANSCRIPTS, asked, said,
+    ASKED, CONCLUDED, LISTS_OF_CALLS, LISTS_OF_RESULTS, SAID, SCORED, TASK, TRANSCRIPTS, UNCALLED_RUN, asked,
+    said,
 };
 use super::prelude::*;
 
@@ -17,7 +18,7 @@ pub(in crate::read) fn shows_a_run(document: &Document<'_>) -> bool {
 
 /// Returns the keys of lists that may hold the calls of a run, and of those with all its events.
 fn lists_of_calls() -> impl Iterator<Item = &'static str> {
-    LISTS_OF_CALLS.into_iter().chain(["calls"])
+    LISTS_OF_CALLS.into_iter().chain(["calls", "steps"])
 }
 
 /// Returns the keys of the first run with calls, to which runs without calls are compared.
@@ -65,13 +66,36 @@ pub(super) fn elements<'a>(document: &Document<'a>) -> Vec<Raw<'a>> {
                 // A transcript may be recorded twice, once without its calls.
                 let holds_calls =
                     |events: &Vec<Raw<'_>>| events.iter().any(|event| Event::of(*event).is_call());
-                let place = lists.iter().position(holds_calls).unwrap_or_default();
+                // Agents may each record what they saw of the same talk.
+                let longest = (0..lists.len()).rev().max_by_key(|place| lists.get(*place).map(Vec::len));
+                let place = lists.iter().position(holds_calls).or(longest).unwrap_or_default();
                 if lists.is_empty() { Vec::new() } else { lists.swap_remove(place) }
             }
         }
         document if are_events(document.items()) => document.items().to_vec(),
         _ => Vec::new(),
     }
+}
+
+/// Returns the number of calls in the lists of an object that its events do not include.
+pub(super) fn calls_apart(document: &Document<'_>, events: &[Event<'_>]) -> u64 {
+    let form = |call: &Event<'_>| call.repeated_form().or_else(|| call.name().map(Cow::into_owned));
+    let forms = |event: &Event<'_>| match event.what {
+        Some(What::Message(_)) => {
+            let blocks = event.blocks().into_iter().filter(|block| block.what == Some(What::Call));
+            event.calls().into_iter().map(Event::of).chain(blocks).filter_map(|call| form(&call)).collect()
+        }
+        _ if event.is_call() => form(event).into_iter().collect(),
+        _ => Vec::new(),
+    };
+    let Document::Object(members) = document else { return 0 };
+    let object = posted(members);
+    if events.is_empty() || holds_answers(&object) {
+        return 0;
+    }
+    let known: BTreeSet<_> = events.iter().flat_map(forms).collect();
+    let lists = object.iter().filter_map(|(key, value)| of_key(key, value)).flatten();
+    lists.map(Event::of).flat_map(|event| forms(&event)).filter(|call| !known.contains(call)).count() as u64
 }
 
 /// Returns the messages and the calls of an object that lists them apart, in order of time. A message may repeat
@@ -187,7 +211,7 @@ fn is_listed(object: &Members<'_>) -> bool {
 
 /// Returns true if an object holds the answered calls of a run, which may have none.
 fn has_calls(object: &Members<'_>) -> bool {
-    holds_answers(object) || has_done(object) || SCORED.fits(object)
+    holds_answers(object) || has_done(object) || SCORED.fits(object) || UNCALLED_RUN.fits(object)
 }
 
 /// Returns true if the calls of a run are in the result in its object. A run may have none.
@@ -196,6 +220,19 @@ pub(super) fn has_done(object: &Members<'_>) -> bool {
     let is_over =
         || result.name("other_error").is_some() || SAID.iter().any(|key| result.name(key).is_some());
     holds_answers(&result) || result.is("tools_called", Kind::List) && is_over()
+}
+
+/// Returns true if the ids of runs tell steps apart. In events of other kinds and in numbered steps, they may be those of
+/// calls or of the whole log.
+pub(super) fn have_run_ids(events: &[Event<'_>]) -> bool {
+    let ids: TextSet<_> = events.iter().filter_map(Event::run_id).collect();
+    let is_of_run = |event: &Event<'_>| {
+        event.what == Some(What::Step)
+            && event.run_id().is_some()
+            && event.number().is_none()
+            && event.question().is_none()
+    };
+    ids.len() < events.len() && events.iter().all(is_of_run)
 }
 
 /// Joins the updates of a message, which Microsoft.Extensions.AI streams: each holds a piece of a text, a call, or

@@ -3,7 +3,7 @@
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, GENERATION, INNER, KINDS, LISTS_OF_CALLS,
     LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, PART, RESULT_KEYS, SESSIONS, STEP, SUMMARISED, TASKS,
-    TEXTS_WITHIN, ends_run, holds_steps, is_definition, is_named_call, of_end, says,
+    TEXTS_WITHIN, ends_run, holds_steps, is_definition, is_named_call, of_end, of_text, says,
 };
 pub(super) use super::events_what::{What, holds_answers};
 use super::prelude::*;
@@ -12,7 +12,7 @@ use super::prelude::*;
 pub(super) struct Event<'a> {
     pub(super) layers: Vec<Members<'a>>,
     /// The keys of the inner layers in the layers that enclose them.
-    path: Vec<&'static str>,
+    pub(super) path: Vec<&'static str>,
     /// The tool, if the key of the call names it.
     pub(super) tool: Option<String>,
     pub(super) what: Option<What>,
@@ -86,6 +86,8 @@ impl<'a> Event<'a> {
             what = Some(What::Message(Actor::Agent));
         }
         what = what.or_else(|| layers.first().and_then(of_end));
+        let is_text = what.is_none();
+        what = what.or_else(|| layers.first().and_then(of_text));
         // A stream of OpenAI's Responses adds an item before it has arguments. Approvals repeat the call, and sub-agents
         // of pi the prompt.
         if says(&layers, "type", &["response.output_item.added", "interaction_request"])
@@ -111,6 +113,9 @@ impl<'a> Event<'a> {
                 && !layer.has("text")
         });
         let mut event = Self { layers, path, tool, what, joined: None, continues: false };
+        if is_text && event.text().is_none() {
+            event.what = None;
+        }
         if event.what == Some(What::Call) && event.name().is_none() && !event.calls().is_empty() {
             event.what = Some(What::Message(Actor::Agent));
         }
@@ -171,6 +176,14 @@ impl<'a> Event<'a> {
         TASKS.iter().find_map(|key| outer.ident(key))
     }
 
+    /// Returns the id of its run. Next to the id of a parent, it is that of a call or of another span.
+    pub(super) fn run_id(&self) -> Option<Cow<'a, str>> {
+        let is_part = |outer: &&Members<'_>| {
+            ["parent_run_id", "parent_id", "parent_span_id", "parent_ids"].iter().any(|key| outer.has(key))
+        };
+        self.layers.first().filter(|outer| !is_part(outer))?.ident("run_id")
+    }
+
     /// Returns true if it is a step whose action is a string, without the name of a tool.
     pub(super) fn acts(&self) -> bool {
         let is_object = |layer: &Members<'_>| layer.is("action", Kind::Object);
@@ -227,10 +240,12 @@ impl<'a> Event<'a> {
         self.find(&keys, Members::text).or_else(inside)
     }
 
-    /// Returns true if it is the end of a model's turn in the events of LangChain, or of a run of Factory Droid.
+    /// Returns true if it is the end of a model's turn in the events of LangChain, or of a run of Factory Droid, or
+    /// has the type of a text.
     pub(super) fn ends_model(&self) -> bool {
         says(&self.layers, "event", &["on_chat_model_end", "on_llm_end"])
             || says(&self.layers, "type", &["completion"]) && self.get(&["finalText"]).is_some()
+            || self.layers.first().and_then(of_text).is_some()
     }
 
     /// Returns the parts of the content that are calls or results.
@@ -267,6 +282,24 @@ impl<'a> Event<'a> {
         Some(format!("{} {}", self.name()?, wire::canonical(arguments)))
     }
 
+    /// Returns the form of the step that an event repeats with its answer.
+    pub(super) fn form_of_answer(&self) -> Option<String> {
+        let is_one = self.what == Some(What::Step)
+            && self.call_id().is_none()
+            && self.own_answer().is_some()
+            && self.number().is_none()
+            && self.get(&["thought", "thoughts", "reasoning", "model_response"]).is_none();
+        is_one.then(|| self.repeated_form()).flatten()
+    }
+
+    /// Returns true if the type of an event says that a call starts.
+    pub(super) fn is_start(&self) -> bool {
+        let is_start = |key: &&str| {
+            self.layers.first().and_then(|outer| outer.name(key)).is_some_and(|word| word.ends_with("_start"))
+        };
+        KINDS.iter().any(|key| is_start(&key))
+    }
+
     /// Returns the content for a call without arguments: absent if it has a key for them, otherwise not recorded.
     pub(super) fn without_arguments<T>(&self) -> Content<T> {
         if self.has_any(&ARGUMENTS) { Content::Absent } else { Content::NotRecorded }
@@ -275,6 +308,12 @@ impl<'a> Event<'a> {
     /// Returns true if it has one of these keys, even if the value is null.
     fn has_any(&self, keys: &[&str]) -> bool {
         self.layers.iter().any(|layer| keys.iter().any(|key| layer.has(key)))
+    }
+
+    /// Returns the id of the run that an event starts.
+    pub(super) fn started_id(&self) -> Option<Cow<'a, str>> {
+        let is_start = self.what == Some(What::Start) && says(&self.layers, "event", &["run_start"]);
+        self.layers.first().filter(|_| is_start)?.ident("case_id")
     }
 
     /// Returns true if the event starts a run with a task. Starts of agents inside a run name the agent.

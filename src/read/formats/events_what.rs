@@ -32,25 +32,27 @@ pub(super) const ARGUMENTS: [&str; 21] = [
     "input_data", "input_preview", "param_dict", "input_parameters", "inputParameters", "inputs",
 ];
 #[rustfmt::skip]
-pub(super) const OUTPUTS: [&str; 18] = [
+pub(super) const OUTPUTS: [&str; 22] = [
     "output", "result", "tool_result", "content", "response", "tool_output", "toolOutput", "tool_response",
     "value", "observation", "toolResult", "text", "result_preview", "result_value", "content_blocks",
-    "output_data", "output_preview", "outputs",
+    "output_data", "output_preview", "outputs", "function_response", "functionResponse", "function_result",
+    "result_summary",
 ];
 /// Keys of the output of a step, in order of precedence: `observation` may be what the agent saw before it
 /// acted.
 #[rustfmt::skip]
-pub(super) const OUTPUTS_OF_STEPS: [&str; 15] = [
+pub(super) const OUTPUTS_OF_STEPS: [&str; 16] = [
     "next_observation", "next_obs", "observation", "tool_output", "toolOutput", "tool_response", "tool_result",
-    "result", "result_preview", "output", "content_blocks", "output_data", "output_preview", "outputs",
-    "response",
+    "result", "result_preview", "result_summary", "output", "content_blocks", "output_data", "output_preview",
+    "outputs", "response",
 ];
 pub(super) const ERRORS: [&str; 5] = ["error", "error_message", "error_type", "exception", "tool_error"];
 /// Keys of an answer that is in the object of its call.
 #[rustfmt::skip]
-pub(super) const ANSWERS: [&str; 15] = [
+pub(super) const ANSWERS: [&str; 20] = [
     "output", "result", "response", "tool_output", "toolOutput", "tool_response", "observation", "toolResult",
     "result_preview", "output_data", "output_preview", "error", "error_message", "exception", "outputs",
+    "tool_result", "function_response", "functionResponse", "function_result", "result_summary",
 ];
 /// A call with a summary of its answer.
 pub(super) const SUMMARISED: Mark = All(&[Is(Kind::String, &["summary"]), Is(Kind::Bool, &["success"])]);
@@ -64,6 +66,22 @@ pub(super) const SCORED: Mark = All(&[
             Kind::Object => false,
             _ => value.items().is_none_or(|items| items.is_empty()),
         })
+    }),
+]);
+/// A run that ended without calls: its question, an empty list of calls, and its answer or error.
+pub(super) const UNCALLED_RUN: Mark = All(&[
+    Is(Kind::String, &["question"]),
+    HasOne(&["steps", "tool_calls"]),
+    HasOne(&["final_answer", "answer"]),
+    Has(&["error"]),
+    Test("no calls, but an answer or an error", |run| {
+        let holds_objects =
+            |list: Vec<Raw<'_>>| list.iter().any(|item| matches!(item.kind(), Kind::Object | Kind::List));
+        let is_empty =
+            |key: &str| run.get(key).is_none_or(|list| list.items().is_some_and(|list| list.is_empty()));
+        ["steps", "tool_calls"].into_iter().all(is_empty)
+            && ["final_answer", "answer", "error"].iter().any(|key| run.present(key).is_some())
+            && !run.iter().any(|(_, value)| value.items().is_some_and(holds_objects))
     }),
 ]);
 /// A run with its calls, without their answers, and its last message.
@@ -191,7 +209,8 @@ pub(super) fn asked<'a>(around: &Members<'a>) -> Option<TextCow<'a>> {
 /// Returns the final message of the agent, in the object around calls.
 pub(super) fn said<'a>(around: &Members<'a>) -> Option<TextCow<'a>> {
     let text = |of: &Members<'a>| SAID.iter().find_map(|key| of.get(key).and_then(words::text));
-    text(around).or_else(|| text(&around.object("output")))
+    let object = || around.get("final_answer").filter(|answer| answer.kind() == Kind::Object);
+    text(around).or_else(|| text(&around.object("output"))).or_else(|| words::result(object()?))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -234,7 +253,7 @@ impl What {
             | "on_llm_end"
             | "after_agent_response" => Self::Message(Actor::Agent),
             "system" | "developer" => Self::Message(Actor::System),
-            "agent_start" | "run_start" | "task_start" => Self::Start,
+            "agent_start" | "run_start" | "task_start" | "planner_start" => Self::Start,
             "tool" | "function" | "mcp_tool" | "after_tool" | "post_tool_use" | "post_tool_use_failure" => {
                 Self::Tool
             }
@@ -349,6 +368,16 @@ pub(super) fn is_definition(layers: &[Members<'_>], path: &[&str]) -> bool {
     let count = 1 + usize::from(path.first() == Some(&"function"));
     layers.iter().take(count).any(|layer| DEFINITION.fits(layer))
         && !layers.iter().take(count).any(|layer| USED.fits(layer))
+}
+
+/// Returns the kind of an event of a type that only texts have.
+pub(super) fn of_text(event: &Members<'_>) -> Option<What> {
+    let actor = KINDS.iter().find_map(|key| match &*words::snake_case(&event.name(key)?) {
+        "assistant_message" | "agent_message" | "ai_message" | "assistant_text" => Some(Actor::Agent),
+        "system_message" => Some(Actor::System),
+        _ => None,
+    });
+    actor.map(What::Message)
 }
 
 /// Returns the kind of an event that Factory Droid prints at the end of a run: the final text, or an error.

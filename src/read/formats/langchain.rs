@@ -3,6 +3,7 @@
 
 use super::chat_element::Element;
 use super::prelude::*;
+use crate::read::call_outcome::states_error;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Each(Test(
@@ -113,8 +114,10 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
         "tool" | "function" => {
             // `success` is the default of the library, not the word of the tool.
             let is_default = message.name("status").as_deref() == Some("success");
-            let stated = if is_default { Some(Outcome::UNMARKED) } else { message.outcome("status") };
             let observed = content.and_then(words::result);
+            let is_error = || observed.as_ref().is_some_and(|text| states_error(&text.text().to_str()));
+            let by_text = is_default.then(|| Outcome::by_text(is_error()));
+            let stated = by_text.or_else(|| message.outcome("status"));
             let answer = match stated {
                 Some(outcome) => outcome.answer(observed.into()),
                 None => Element::of(message.clone()).answer(observed, false),
