@@ -86,8 +86,8 @@ impl<'a> Event<'a> {
             what = Some(What::Message(Actor::Agent));
         }
         what = what.or_else(|| layers.first().and_then(of_end));
-        let is_text = what.is_none();
-        what = what.or_else(|| layers.first().and_then(of_text));
+        let text = layers.first().filter(|_| what.is_none()).and_then(of_text);
+        what = what.or(text);
         // A stream of OpenAI's Responses adds an item before it has arguments. Approvals repeat the call, and sub-agents
         // of pi the prompt.
         if says(&layers, "type", &["response.output_item.added", "interaction_request"])
@@ -113,9 +113,7 @@ impl<'a> Event<'a> {
                 && !layer.has("text")
         });
         let mut event = Self { layers, path, tool, what, joined: None, continues: false };
-        if is_text && event.text().is_none() {
-            event.what = None;
-        }
+        event.what = event.what.filter(|_| text.is_none() || event.text().is_some());
         if event.what == Some(What::Call) && event.name().is_none() && !event.calls().is_empty() {
             event.what = Some(What::Message(Actor::Agent));
         }
@@ -297,7 +295,7 @@ impl<'a> Event<'a> {
         let is_start = |key: &&str| {
             self.layers.first().and_then(|outer| outer.name(key)).is_some_and(|word| word.ends_with("_start"))
         };
-        KINDS.iter().any(|key| is_start(&key))
+        KINDS.iter().any(is_start)
     }
 
     /// Returns the content for a call without arguments: absent if it has a key for them, otherwise not recorded.
