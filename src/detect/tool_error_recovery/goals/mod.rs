@@ -34,7 +34,7 @@ pub(super) struct Goals {
     looked_up: DigestSet,
     /// The keys of structured calls that succeeded since a file was edited or a command line changed something.
     done: DigestSet,
-    /// The keys of calls that succeeded.
+    /// The keys of command lines that succeeded, and of calls that wrote.
     passed: DigestSet,
     /// The step of the latest new look-up.
     new_look: Option<u64>,
@@ -148,7 +148,9 @@ impl Goals {
         if attempt.changes && (call.is_shell || call.parts.iter().any(|part| part.file.is_some())) {
             self.done.clear();
         }
-        self.passed.extend(call.key);
+        if call.is_shell || call.does == Does::Write {
+            self.passed.extend(call.key);
+        }
         if !call.is_shell {
             self.done.extend(call.key);
         }
@@ -350,7 +352,8 @@ impl Goals {
         let (turns, last, min) = (goal.turns(), goal.place.1, self.min_attempts);
         let since = |step: Option<u64>| step.is_some_and(|step| step > last);
         // If the agent has a shell, a later request of the user or a final report of the failure excuses a goal.
-        let is_reported = self.has_shell && (end.asked > last || end.is_confessed);
+        let has_user = self.has_shell && end.asked > last;
+        let is_reported = has_user || self.has_shell && end.is_confessed;
         if goal.does == Does::Read {
             let is_like = |other: &&Goal| other.does == Does::Read && other.program == goal.program;
             let of_tool = self.all.iter().filter(|other| other.is_waiting()).filter(is_like);
@@ -372,7 +375,7 @@ impl Goals {
             Some(OpenReason::HandedOver)
         } else if is_tool && since(self.spoke) && !since(self.admitted) && !since(self.new_look) {
             Some(OpenReason::PassedOver)
-        } else if self.tail_turns.len() as u64 >= min && self.tail.contains(&last) && !is_reported {
+        } else if self.tail_turns.len() as u64 >= min && self.tail.contains(&last) && !has_user {
             Some(OpenReason::EndsFailing)
         } else {
             None
