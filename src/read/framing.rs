@@ -164,14 +164,13 @@ pub(super) fn complete_lines<'w>(window: &'w Window<'_>) -> (impl Iterator<Item 
     (lines(bytes.get(..end).unwrap_or_default(), true, 0), end)
 }
 
-/// The maximum number of prefixes before an object.
-const MOST_PREFIXES: usize = 3;
-
-/// Returns the object of a line behind what logs put before it, or else the line.
+/// Returns the object of a line behind what logs put before it, or else the line. A level in brackets may follow the
+/// time in brackets, or the container.
 fn behind_prefix(line: &[u8]) -> &[u8] {
     if !line.starts_with(b"{") {
+        let is_word = line.get(1).is_some_and(u8::is_ascii_alphabetic) && line.starts_with(b"[");
         let mut rest = line;
-        for _ in 0..MOST_PREFIXES {
+        for _ in 0..if is_word { 1 } else { 2 } {
             rest = behind_one(rest).unwrap_or_default().trim_ascii_start();
             if rest.starts_with(b"{") {
                 return rest;
@@ -182,7 +181,7 @@ fn behind_prefix(line: &[u8]) -> &[u8] {
 }
 
 /// Returns what follows one prefix: a word or the time in brackets, as in `[stdout] {`, the time, as in the logs of
-/// GitHub Actions, the job and the step before it, or the container, as in `agent-1  | {`.
+/// GitHub Actions, the job and the step before it, or the numbered container, as in `agent-1  | {`.
 fn behind_one(line: &[u8]) -> Option<&[u8]> {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:+".contains(byte);
     let of_word = |line: &[u8]| line.iter().take_while(|byte| is_of_word(byte)).count();
@@ -202,9 +201,12 @@ fn behind_one(line: &[u8]) -> Option<&[u8]> {
         [first, ..] if is_of_word(first) => {
             let time = line.splitn(3, |byte| *byte == b'\t').nth(2);
             let time = time.map(|time| time.strip_prefix(b"\xef\xbb\xbf").unwrap_or(time));
-            let of_container = || line.get(of_word(line)..)?.trim_ascii_start().strip_prefix(b"| ");
-            let is_closed = |rest: &&[u8]| rest.trim_ascii_end().ends_with(b"}");
-            time.filter(|time| time.get(10) == Some(&b'T')).or_else(|| of_container().filter(is_closed))
+            let of_container = || {
+                let (name, rest) = line.split_at_checked(of_word(line))?;
+                let is_numbered = name.rsplit(|byte| *byte == b'-').next()?.iter().all(u8::is_ascii_digit);
+                rest.trim_ascii_start().strip_prefix(b"| ").filter(|_| is_numbered && name.contains(&b'-'))
+            };
+            time.filter(|time| time.get(10) == Some(&b'T')).or_else(of_container)
         }
         _ => None,
     }

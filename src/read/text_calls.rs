@@ -101,12 +101,19 @@ impl Grammar {
         }
     }
 
-    /// Returns true if an entry may follow a call: an answer, if all of them begin alike. Code may also be quoted.
-    fn fits(&self, next: &Entry<'_>) -> bool {
-        match next {
-            Entry::Message { text, .. } => self.answer.is_none_or(|answer| text.text().starts_with(answer)),
-            _ => true,
-        }
+    /// Returns for each entry, last first, whether an answer follows before any other code: other code is only quoted.
+    fn answered<'e>(&self, entries: impl DoubleEndedIterator<Item = &'e Entry<'e>>) -> Vec<bool> {
+        let mut next = self.answer.is_none();
+        let is_answered = |entry: &Entry<'_>| match (entry, self.answer) {
+            (Entry::Message { text, .. }, Some(answer)) => {
+                let is_answer = text.text().starts_with(answer);
+                let is_code = !is_answer && !self.calls_in(text.text()).is_empty();
+                let then = is_answer || next && !is_code;
+                std::mem::replace(&mut next, then)
+            }
+            _ => std::mem::replace(&mut next, true),
+        };
+        entries.rev().map(is_answered).collect()
     }
 
     fn may_answer(&self, text: Text<'_>) -> bool {
@@ -177,14 +184,16 @@ fn read_calls(run: &mut Assembler<'_>, grammar: &Grammar, evidence: Evidence) {
     let entries = run.take_entries();
     let is_of_agent = |entry: &Entry<'_>| matches!(entry, Entry::Message { actor: Actor::Agent, .. });
     let last = entries.iter().rposition(is_of_agent);
-    let mut entries = entries.into_iter().enumerate().peekable();
-    while let Some((place, entry)) = entries.next() {
+    let mut answered = grammar.answered(entries.iter());
+    for (place, entry) in entries.into_iter().enumerate() {
+        let is_run = answered.pop() == Some(true);
         match entry {
             Entry::Message { actor, turn, ref text, time } if grammar.may_call(actor, text.text()) => {
-                let is_run = entries.peek().map_or(grammar.answer.is_none(), |(_, next)| grammar.fits(next));
                 let calls = if is_run { grammar.calls_in(text.text()) } else { Vec::new() };
                 run.put(entry);
-                asked.clear();
+                if grammar.answer.is_none() || !calls.is_empty() {
+                    asked.clear();
+                }
                 // mini-swe-agent answers the command that submits with the bare submission.
                 submits = last == Some(place)
                     && calls.iter().any(|call| text_grammars::is_submission(&call.arguments));
@@ -311,33 +320,6 @@ pub(super) fn unmarked(text: TextCow<'_>) -> TextCow<'_> {
     let answer =
         is_marked.then(|| results(&text.text().to_str()).first().map(|result| result.text.to_owned()));
     answer.flatten().map_or(text, TextCow::from)
-}
-
-/// Prefixes of messages that Cline, Roo and Codex send in the user's role.
-const NOTICES: [&str; 3] = [
-    "[ERROR] You did not use a tool in your previous response",
-    "[TASK RESUMPTION] ",
-    "Warning: apply_patch was requested via ",
-];
-
-/// Prefixes of other messages that Codex sends in the user's role. One that does not end with a tag is the user's.
-const OF_CODEX: [&str; 8] = [
-    "# AGENTS.md instructions",
-    "<recommended_plugins>",
-    "<environment_context>",
-    "<user_instructions>",
-    "<skill>",
-    "<subagent_notification>",
-    "<turn_aborted>",
-    "<hook_prompt",
-];
-
-/// Returns true if a user message was written by the harness and contains nothing from the user.
-pub(super) fn is_notice(text: Text<'_>) -> bool {
-    let has_words = |text: &str| ["<user_message>", "<feedback>"].iter().any(|tag| text.contains(tag));
-    let is_of_codex = OF_CODEX.iter().any(|start| text.starts_with(start));
-    is_of_codex && text.to_str().trim_end().ends_with('>')
-        || NOTICES.iter().any(|start| text.starts_with(start)) && !has_words(&text.to_str())
 }
 
 /// Prefixes of texts that report a failure.

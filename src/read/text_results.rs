@@ -1,10 +1,10 @@
-//! Answers of tools that harnesses write into texts.
+//! Texts that harnesses write: answers of tools, and notices in the user's role.
 
 use serde_json::{Map, Value};
 
 use super::common::trim;
 use super::text_grammars::{is_name, is_of_type, tags};
-use crate::trace::first_chars;
+use crate::trace::{Text, first_chars};
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Result<'t> {
@@ -107,4 +107,31 @@ pub(super) fn bracketed(text: &str) -> Vec<Result<'_>> {
         rest = after;
     }
     found
+}
+
+/// Prefixes of messages that Cline, Roo and Codex send in the user's role.
+const NOTICES: [&str; 3] = [
+    "[ERROR] You did not use a tool in your previous response",
+    "[TASK RESUMPTION] ",
+    "Warning: apply_patch was requested via ",
+];
+
+/// Prefixes of other messages that Codex sends in the user's role. One that does not end with a tag is the user's.
+const OF_CODEX: [&str; 8] = [
+    "# AGENTS.md instructions",
+    "<recommended_plugins>",
+    "<environment_context>",
+    "<user_instructions>",
+    "<skill>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "<hook_prompt",
+];
+
+/// Returns true if a user message was written by the harness and contains nothing from the user.
+pub(super) fn is_notice(text: Text<'_>) -> bool {
+    let has_words = |text: &str| ["<user_message>", "<feedback>"].iter().any(|tag| text.contains(tag));
+    let is_of_codex = OF_CODEX.iter().any(|start| text.starts_with(start));
+    is_of_codex && text.to_str().trim_end().ends_with('>')
+        || NOTICES.iter().any(|start| text.starts_with(start)) && !has_words(&text.to_str())
 }

@@ -30,12 +30,12 @@ pub(crate) const RESULT: &str = "result.json";
 pub(crate) const REWARD: &str = "reward.txt";
 
 /// Returns the candidate paths of sidecar files for a run at this path: in its directory and, if that is called
-/// `agent` or is inside such a directory, in the one above `agent`. Callers try them in this order and use the first
+/// `agent` or is directly inside such a directory, in the one above `agent`. Callers try them in this order and use the first
 /// that [`read`] accepts.
 pub(crate) fn places(run: &Path) -> Vec<PathBuf> {
     let Some(folder) = run.parent() else { return Vec::new() };
     let is_of_agent = |folder: &&Path| folder.file_name().is_some_and(|name| name == "agent");
-    let trial = folder.ancestors().find(is_of_agent).and_then(Path::parent);
+    let trial = folder.ancestors().take(2).find(is_of_agent).and_then(Path::parent);
     let folders = [Some(folder), trial].into_iter().flatten();
     let files =
         |folder: &Path| [folder.join(RESULT), folder.join("verifier").join(REWARD), folder.join(REWARD)];

@@ -81,7 +81,9 @@ pub(in crate::read) fn metadata(members: &Members<'_>) -> Metadata {
     };
     let amp = || {
         let first = members.get("messages")?.first_items(1).first()?.member("messageId");
-        first.filter(|_| members.name("id").is_some_and(|id| id.starts_with("T-")))?;
+        first.filter(|id| {
+            id.kind() == Kind::Number && members.name("id").is_some_and(|id| id.starts_with("T-"))
+        })?;
         Some(Cow::Borrowed("amp"))
     };
     let is_response = members.name("object").is_some_and(|object| object == "response");

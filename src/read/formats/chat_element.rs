@@ -8,6 +8,7 @@ use super::codex_text;
 use super::mini_swe_agent::Extra;
 use super::prelude::*;
 use crate::read::call_outcome::{in_last_line, says_error};
+use crate::read::text_results;
 use crate::read::written_results::{self, Unwrapped};
 
 /// A message or an item. The members that every reader needs are parsed, the others on demand.
@@ -113,7 +114,7 @@ impl<'a> Element<'a> {
     pub(super) fn is_notice(&self, text: &TextCow<'_>) -> bool {
         let text = text.text();
         self.extra().is_notice()
-            || text_calls::is_notice(text)
+            || text_results::is_notice(text)
             || self.is_exported() && is_all_of_harness(text)
     }
 

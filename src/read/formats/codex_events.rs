@@ -3,6 +3,7 @@
 use super::chat_items::Item;
 use super::codex_text;
 use super::prelude::*;
+use crate::read::text_results;
 use crate::trace::Entry;
 
 /// A step that waits.
@@ -338,7 +339,7 @@ pub(super) fn writer_of(item: &Members<'_>, text: Option<&TextCow<'_>>) -> Actor
         || !kinds.is_empty() && kinds.iter().all(|kind| common::name(*kind).is_some_and(is_added));
     match item.name("role").as_deref() {
         Some("assistant") => Actor::Agent,
-        Some("user") if are_added() || text.is_some_and(|text| text_calls::is_notice(text.text())) => {
+        Some("user") if are_added() || text.is_some_and(|text| text_results::is_notice(text.text())) => {
             Actor::Environment
         }
         Some("user") => Actor::User,

@@ -8,7 +8,7 @@ pub(super) const FORMAT: Definition = Definition {
     signature: &[
         Shape::Items(EVENT),
         Shape::Under(&["events"], In("payload", &EVENT)),
-        Shape::Items(All(&[Is(Kind::String, &["schema_version"]), In("event", &EVENT)])),
+        Shape::Items(All(&[Is(Kind::String, &["schema_version"]), In("event", &OF_VT_CODE)])),
     ],
     reader: Reader::Session(SessionReader { open: |_| Box::<Threads<'_>>::default(), list: "events" }),
 };
@@ -21,6 +21,9 @@ const EVENT: Mark = Any(&[
         In("params", &All(&[Is(Kind::String, &["threadId"]), In("item", &Is(Kind::String, &["type"]))])),
     ]),
 ]);
+
+/// An event of VT Code.
+const OF_VT_CODE: Mark = All(&[EVENT, Any(&[Has(&["thread_id"]), In("item", &Is(Kind::String, &["type"]))])]);
 
 /// Returns the type of an item, in snake case.
 fn kind_of(item: &Members<'_>) -> Option<String> {

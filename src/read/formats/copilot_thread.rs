@@ -19,7 +19,9 @@ fn read(thread: &Members<'_>, runs: &mut Runs<'_>) {
         run.model(message.name("model"));
         for execution in message.objects("skillExecutions") {
             // A message may repeat the executions before it.
-            if execution.has("callId") && !known.insert(execution.whole().map(Raw::bytes)) {
+            if execution.name("callId").is_some_and(|id| !id.is_empty())
+                && !known.insert(execution.whole().map(Raw::bytes))
+            {
                 run.pass_over("repeated executions", 1);
                 continue;
             }

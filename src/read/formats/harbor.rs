@@ -51,14 +51,15 @@ fn continued(exports: &[Members<'_>]) -> BTreeSet<usize> {
         .map(|(place, export)| {
             let list = export.get("conversations").map(Raw::bytes).unwrap_or_default();
             let list = list.strip_suffix(b"]").unwrap_or(list).trim_ascii_end();
-            (export.name("trial_name"), list, place)
+            let whose = ["trial_name", "run_id", "agent", "model", "result"].map(|key| export.name(key));
+            (whose, list, place)
         })
         .collect();
     // In this order, a conversation is directly before those that begin with it.
     all.sort_unstable();
     let pairs = all.iter().zip(all.iter().skip(1));
     let continued =
-        pairs.filter(|((trial, one, _), (other, next, _))| trial == other && snapshots::begins(next, one));
+        pairs.filter(|((whose, one, _), (other, next, _))| whose == other && snapshots::begins(next, one));
     continued.map(|((.., place), _)| *place).collect()
 }
 
