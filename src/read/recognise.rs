@@ -291,8 +291,10 @@ pub(super) fn lines_of(
     let lines = if is_asked { lines } else { &[] };
     for line in lines.iter().take(LINES[1]).filter_map(|line| Document::of_value(*line)) {
         let members = line.members();
-        // Lines without a name of their own may be copies of one growing run.
-        let is_named = chat::metadata(&members).task.is_some() || members.is("messages", Kind::String);
+        // Lines without a name of their own may be copies of one growing run. A `task` may be that of all lines.
+        let is_own = |task: String| members.name("task").is_none_or(|all| all != task);
+        let is_named =
+            chat::metadata(&members).task.is_some_and(is_own) || members.is("messages", Kind::String);
         let claimed = if is_named { claimed(&line, wanted)?.is_some() } else { false };
         if claimed || inside(&line, wanted, DEPTH, ByWhom::Any)?.is_some() {
             return Ok(Some(Claimed::Each));

@@ -158,19 +158,19 @@ pub(super) fn read(
                 if let Some(error) = damaged.take() {
                     runs.fail(error);
                 }
-                let fault = if simdutf8::basic::from_utf8(line.bytes()).is_ok() {
+                let (fault, has_offset) = if simdutf8::basic::from_utf8(line.bytes()).is_ok() {
                     if runs.options.places {
                         runs.places.add_line(line.bytes(), window.place(line.offset()).location().line);
                     }
-                    add_line(&mut *session, line.with_index(last.index.get()), is_cut, runs)
+                    (add_line(&mut *session, line.with_index(last.index.get()), is_cut, runs), true)
                 } else {
                     is_lossy = true;
                     runs.pass_over("lines with bytes that are not UTF-8, read as U+FFFD", 1);
                     last = last.then(LossyUtf8::of(line.bytes()).text.into_bytes());
-                    add_line(&mut *session, Raw::over(&last.bytes, 0), is_cut, runs)
+                    (add_line(&mut *session, Raw::over(&last.bytes, 0), is_cut, runs), false)
                 };
                 damaged = fault.map(|fault| {
-                    let at = if is_lossy { line.offset() } else { fault.at() };
+                    let at = if has_offset { fault.at() } else { line.offset() };
                     fault.into_error().at(window.place(at).location())
                 });
             }
