@@ -186,3 +186,34 @@ fn concatenated<'a>(bytes: &'a [u8], index: Option<&'a SkipIndex>) -> Option<Vec
     }
     Some(objects)
 }
+
+/// Closes a truncated document after the last complete item of its outermost open list that has one, or else
+/// after the last complete member.
+pub(super) fn closed(text: &[u8]) -> Option<Vec<u8>> {
+    // The closing bracket of each open value, and the end of the last value in it.
+    let mut open: Vec<(u8, Option<usize>)> = Vec::new();
+    let (mut is_string, mut bytes) = (false, (1..).zip(text));
+    while let Some((end, byte)) = bytes.next() {
+        match byte {
+            b'\\' if is_string => drop(bytes.next()),
+            b'"' => is_string = !is_string,
+            _ if is_string => {}
+            b'{' => open.push((b'}', None)),
+            b'[' => open.push((b']', None)),
+            b'}' | b']' => {
+                open.pop();
+                if let Some((_, last)) = open.last_mut() {
+                    *last = Some(end);
+                }
+            }
+            _ => {}
+        }
+    }
+    let with_items = |(bracket, last): &(u8, Option<usize>)| *bracket == b']' && last.is_some();
+    let depth = open.iter().position(with_items);
+    let depth = depth.or_else(|| open.iter().position(|(_, last)| last.is_some()))?;
+    open.truncate(depth + 1);
+    let mut text = text.get(..open.last()?.1?)?.to_vec();
+    text.extend(open.iter().rev().map(|(bracket, _)| *bracket));
+    Some(text)
+}

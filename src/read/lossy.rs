@@ -1,7 +1,7 @@
-//! Text with U+FFFD for bytes that are not UTF-8.
+//! Text that differs from the bytes it was made from: U+FFFD for bytes that are not UTF-8, or lines taken out of others.
 
 /// A text made from bytes, with a map of offsets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct LossyUtf8 {
     pub(super) text: String,
     /// The offset after each replacement, in the text and in the bytes.
@@ -22,6 +22,22 @@ impl LossyUtf8 {
             }
         }
         Self { text, joints }
+    }
+
+    /// Makes the text of a string that is spelled in the bytes from an offset on. Escapes are not mapped.
+    pub(super) fn of_string(text: String, offset: usize) -> Self {
+        Self { text, joints: vec![(0, offset)] }
+    }
+
+    /// Appends a line that is in the bytes at an offset, unless it repeats the one before.
+    pub(super) fn push_line(&mut self, line: &[u8], offset: usize) {
+        let line = String::from_utf8_lossy(line);
+        let last = self.joints.last().and_then(|(start, _)| self.text.get(*start..));
+        if last.and_then(|last| last.strip_suffix('\n')) != Some(&*line) {
+            self.joints.push((self.text.len(), offset));
+            self.text.push_str(&line);
+            self.text.push('\n');
+        }
     }
 
     /// Returns the offset in the bytes for an offset in the text.

@@ -5,16 +5,17 @@
 //! checked as a whole. A specific format takes precedence over a generic one (chats). It is an error if two
 //! specific formats match.
 
-use std::borrow::Cow;
 use std::slice;
 
 use super::Format;
 use super::document::Document;
+use super::envelope::{wrapped_list, wrapping_key};
 use super::format::{Reader, RecordReader};
 use super::formats::{chat, events_lists, unread};
 use super::framing::{self, Framing};
 use super::inside::{ByWhom, DEPTH, inside};
 use super::members::Members;
+use super::not_text::{SQLITE, TAR, USTAR, not_text};
 use super::sample::Sample;
 use super::session::{self, Finder, SessionReader};
 use super::signature::{self, Look};
@@ -51,7 +52,7 @@ pub(super) fn recognise(window: &mut Window<'_>, wanted: Option<Format>) -> Resu
     } else if !matches!(window.unread().first(), Some(b'{' | b'[')) {
         window.fill(TAR + USTAR.len())?;
     }
-    if let Some(what) = no_text(window.unread()) {
+    if let Some(what) = not_text(window.unread()) {
         return Err(Error::new(ErrorKind::Format, what));
     }
     window.skip_byte_order_mark();
@@ -175,58 +176,6 @@ const START: usize = 24;
 /// Number of first bytes that tell texts apart.
 const HEAD: usize = 64;
 
-/// The first bytes of a `SQLite` database: the longest prefix that [`no_text`] checks for.
-const SQLITE: &[u8] = b"SQLite format 3\0";
-
-/// The mark of a tar archive, and its offset: the name of the first file comes first.
-const USTAR: &[u8] = b"ustar";
-const TAR: usize = 257;
-
-/// Substrings of the schemas of databases whose exported rows can be read, each with the query for the export.
-const EXPORTS: [(&str, &str); 4] = [
-    ("parts TEXT", "select * from messages order by created_at, rowid"),
-    ("event_data ", "select * from events order by timestamp, rowid"),
-    ("agno_sessions", "select * from agno_sessions"),
-    ("message_data TEXT", "select * from agent_messages order by id"),
-];
-
-fn database(bytes: &[u8]) -> Cow<'static, str> {
-    let has = |(part, _): &&(&str, &str)| memchr::memmem::find(bytes, part.as_bytes()).is_some();
-    EXPORTS.iter().find(has).map_or(
-        "the input is a SQLite database; export its sessions as JSON".into(),
-        |(_, query)| {
-            let how = format!("export its rows as JSON with `sqlite3 -json FILE '{query}'`");
-            format!("the input is a SQLite database; {how}").into()
-        },
-    )
-}
-
-/// Describes an input whose first bytes show that it is not UTF-8 text; `None` for any other input.
-fn no_text(bytes: &[u8]) -> Option<Cow<'static, str>> {
-    if bytes.starts_with(SQLITE) {
-        return Some(database(bytes));
-    }
-    let what = match bytes {
-        [0x1f, 0x8b, ..] => "the input is compressed (gzip); decompress it, or name it `.gz`",
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => "the input is compressed (zstd); decompress it, or name it `.zst`",
-        [b'P', b'K', 3 | 5, ..] => "the input is a zip archive",
-        [b'B', b'Z', b'h', ..] => "the input is compressed (bzip2)",
-        _ if bytes.get(TAR..).is_some_and(|rest| rest.starts_with(USTAR)) => {
-            "the input is a tar archive; unpack it first"
-        }
-        _ if bytes.starts_with(b"version https://git-lfs.") => {
-            "the input is a Git LFS pointer, not the file itself; run `git lfs pull`"
-        }
-        [0xfd, b'7', b'z', b'X', ..] => "the input is compressed (xz)",
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, 0, 1..=255, ..] | [1..=255, 0, 1..=255, 0, ..] => {
-            "the input is not UTF-8; it may be UTF-16"
-        }
-        [0, _, ..] | [_, 0, ..] => "the input is not text: one of its first two bytes is zero",
-        _ => return None,
-    };
-    Some(what.into())
-}
-
 /// Returns the error for an input that does not begin with a JSON value; `None` if it does.
 pub(super) fn no_json(window: &Window<'_>) -> Option<Error> {
     let fault = Json::new(window.unread()).check().err()?;
@@ -250,6 +199,8 @@ pub(super) enum Claimed<'a> {
     By(Format),
     /// The documents inside it, each in its own format.
     Inside(Vec<Raw<'a>>),
+    /// The lines of a recording, under this key of the items of the list, or else of the items of the document.
+    Wrapped(Option<Raw<'a>>, String),
     /// Its lines, each in its own format.
     Each,
 }
@@ -277,6 +228,9 @@ pub(super) fn lines_of(
         }
         if lines.len() < most && !all {
             return Ok(None);
+        }
+        if let Some(key) = wrapping_key(first.items(), wanted)? {
+            return Ok(Some(Claimed::Wrapped(None, key)));
         }
         if let Some(format) = events.generic().or_else(|| events.last()) {
             return Ok(Some(Claimed::By(format)));
@@ -306,6 +260,12 @@ pub(super) fn lines_of(
 pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Result<Option<Claimed<'a>>> {
     let shown = signature::shown(document);
     let asked = Asked { document, look: Look::at(document, &shown), wanted };
+    if let Some(format) = asked.specific()? {
+        return Ok(Some(Claimed::By(format)));
+    }
+    if let Some((list, key)) = wrapped_list(document, wanted)? {
+        return Ok(Some(Claimed::Wrapped(list, key)));
+    }
     if let Some(format) = asked.decisive()? {
         return Ok(Some(Claimed::By(format)));
     }

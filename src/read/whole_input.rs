@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Document, Parsed};
+use super::document::{Document, Parsed, closed};
+use super::envelope;
 use super::format::Reader;
 use super::formats::{chat, events_lists, otel, unread};
 use super::lossy::LossyUtf8;
+use super::members::Members;
 use super::recognise::{self, Claimed};
 use super::runs::Runs;
 use super::session;
@@ -13,6 +15,7 @@ use super::window::Window;
 use super::{Format, framing, snapshots};
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Json, Kind, Raw, SkipIndex};
+use crate::trace::RunSummary;
 
 /// Reads an input that must be seen whole. `index` holds the known ends of its first values.
 pub(super) fn read(
@@ -61,13 +64,22 @@ fn hold_all(window: &mut Window<'_>, runs: &mut Runs<'_>) {
     }
 }
 
-fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) {
+pub(super) fn read_document(
+    parsed: &Parsed<'_>,
+    window: &Window<'_>,
+    wanted: Option<Format>,
+    runs: &mut Runs<'_>,
+) {
     let line = parsed.as_line();
     match find(parsed, line.as_ref(), wanted) {
         Ok(Some((parsed, Claimed::By(format)))) => read_or_fail(format, parsed, window, runs),
         Ok(Some((parsed, Claimed::Inside(values)))) => {
             parsed.pass_over_others(window, runs);
             read_inside(&parsed.document, &values, window, wanted, runs);
+        }
+        Ok(Some((parsed, Claimed::Wrapped(list, key)))) => {
+            parsed.pass_over_others(window, runs);
+            envelope::read_wrapped(&parsed.document, list, &key, window, wanted, runs);
         }
         Ok(Some((parsed, Claimed::Each))) => {
             parsed.pass_over_others(window, runs);
@@ -83,7 +95,9 @@ fn read_document(parsed: &Parsed<'_>, window: &Window<'_>, wanted: Option<Format
         }
         Ok(None) => {
             let is_empty = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
-            if read_after_text(window, wanted, runs) {
+            if read_after_text(window, wanted, runs)
+                || envelope::read_spelled(&parsed.document, window, wanted, runs)
+            {
                 return;
             }
             if !is_empty || !read_damaged(window, wanted, runs) && !read_first(window, wanted, runs) {
@@ -200,37 +214,6 @@ fn read_first(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>) 
     is_read
 }
 
-/// Closes a truncated document after the last complete item of its outermost open list that has one, or else
-/// after the last complete member.
-fn closed(text: &[u8]) -> Option<Vec<u8>> {
-    // The closing bracket of each open value, and the end of the last value in it.
-    let mut open: Vec<(u8, Option<usize>)> = Vec::new();
-    let (mut is_string, mut bytes) = (false, (1..).zip(text));
-    while let Some((end, byte)) = bytes.next() {
-        match byte {
-            b'\\' if is_string => drop(bytes.next()),
-            b'"' => is_string = !is_string,
-            _ if is_string => {}
-            b'{' => open.push((b'}', None)),
-            b'[' => open.push((b']', None)),
-            b'}' | b']' => {
-                open.pop();
-                if let Some((_, last)) = open.last_mut() {
-                    *last = Some(end);
-                }
-            }
-            _ => {}
-        }
-    }
-    let with_items = |(bracket, last): &(u8, Option<usize>)| *bracket == b']' && last.is_some();
-    let depth = open.iter().position(with_items);
-    let depth = depth.or_else(|| open.iter().position(|(_, last)| last.is_some()))?;
-    open.truncate(depth + 1);
-    let mut text = text.get(..open.last()?.1?)?.to_vec();
-    text.extend(open.iter().rev().map(|(bracket, _)| *bracket));
-    Some(text)
-}
-
 fn read_or_fail(format: Format, parsed: &Parsed<'_>, window: &Window<'_>, runs: &mut Runs<'_>) {
     if let Err(error) = read_as(format, parsed, window, runs) {
         runs.fail(error);
@@ -298,6 +281,18 @@ pub(super) fn latest<'a>(items: &[Raw<'a>], runs: &mut Runs<'_>) -> Vec<Raw<'a>>
     items.map(|(_, item)| *item).collect()
 }
 
+/// Sets what is around the next runs: facts of this object, or else of those around it, and the reward only of the
+/// `only` run. Returns what was around before.
+pub(super) fn read_around(members: &Members<'_>, only: bool, runs: &mut Runs<'_>) -> RunSummary {
+    let outer = std::mem::replace(&mut runs.around, chat::around(members));
+    let inner = &mut runs.around.metadata;
+    inner.task = inner.task.take().or_else(|| outer.metadata.task.clone());
+    inner.model = inner.model.take().or_else(|| outer.metadata.model.clone());
+    // A reward is handed to the only run, not to the attempts of one.
+    runs.around.reward = runs.around.reward.or(outer.reward.filter(|_| only));
+    outer
+}
+
 fn read_inside(
     holder: &Document<'_>,
     values: &[Raw<'_>],
@@ -306,12 +301,7 @@ fn read_inside(
     runs: &mut Runs<'_>,
 ) {
     let around = holder.members();
-    let outer = std::mem::replace(&mut runs.around, chat::around(&around));
-    let inner = &mut runs.around.metadata;
-    inner.task = inner.task.take().or_else(|| outer.metadata.task.clone());
-    inner.model = inner.model.take().or_else(|| outer.metadata.model.clone());
-    // A reward is handed to the only run, not to the attempts of one.
-    runs.around.reward = runs.around.reward.or(outer.reward.filter(|_| values.len() == 1));
+    let outer = read_around(&around, values.len() == 1, runs);
     let keys = std::mem::replace(&mut runs.keys, events_lists::keys_of_runs(values));
     let mut members = around.iter();
     for value in latest(values, runs) {
@@ -384,6 +374,9 @@ fn read_part(
     match recognise::claimed(&parsed.document, wanted) {
         Ok(Some(Claimed::By(format))) => read_or_fail(format, parsed, window, runs),
         Ok(Some(Claimed::Inside(values))) => read_inside(&parsed.document, &values, window, wanted, runs),
+        Ok(Some(Claimed::Wrapped(list, key))) => {
+            envelope::read_wrapped(&parsed.document, list, &key, window, wanted, runs);
+        }
         Ok(_)
             if wanted.is_none_or(|wanted| wanted == Format::Events)
                 && events_lists::is_like(&parsed.document.members(), &runs.keys) =>

@@ -214,7 +214,7 @@ pub(super) fn said<'a>(around: &Members<'a>) -> Option<TextCow<'a>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(in crate::read) enum What {
     Message(Actor),
     Call,
     Result,
@@ -231,7 +231,7 @@ pub(super) enum What {
 
 impl What {
     /// Returns the kind of an event with this type or role.
-    pub(super) fn of(word: &str) -> Option<Self> {
+    pub(in crate::read) fn of(word: &str) -> Option<Self> {
         Some(match &*words::snake_case(word) {
             "user"
             | "user_message"

@@ -62,7 +62,7 @@ mod events_answers;
 mod events_listed;
 pub(super) mod events_lists;
 pub(super) mod events_object;
-mod events_what;
+pub(super) mod events_what;
 pub(super) mod gemini_cli;
 pub(super) mod gemini_contents;
 pub(super) mod gemini_stream;
