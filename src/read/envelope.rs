@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::Format;
 use super::document::{Document, Parsed};
 use super::format::Reader;
+use super::formats::events_lists::shows_a_run;
 use super::formats::events_what::What;
 use super::lossy::LossyUtf8;
 use super::members::Members;
@@ -23,6 +24,26 @@ const CHECKED: usize = 256;
 
 /// Keys of an envelope that tell runs apart.
 const IDS: [&str; 6] = ["run_id", "session_id", "conversation_id", "task_id", "case_id", "agent"];
+
+/// Keys of strings that may spell a chat. Under others, it may be a request, of which a run has many.
+const CHATS: [&str; 16] = [
+    "chat",
+    "conversation",
+    "conversations",
+    "dialog",
+    "dialogue",
+    "episode",
+    "history",
+    "log",
+    "messages",
+    "rollout",
+    "session",
+    "trace",
+    "traj",
+    "trajectory",
+    "transcript",
+    "turns",
+];
 
 /// Depth at which strings are searched.
 const DEPTH: usize = 3;
@@ -182,8 +203,7 @@ fn spelled_in(
     runs: &mut Runs<'_>,
 ) {
     let outer = read_around(members, false, runs);
-    let mut strings = members.iter().filter(|(_, value)| value.kind() == Kind::String);
-    if let Some(text) = strings.find_map(|(_, value)| spelled(value, wanted)) {
+    if let Some(text) = members.iter().find_map(|(key, value)| spelled(key, value, wanted)) {
         read_text(&text, window, wanted, runs);
     } else if depth > 0 {
         for (_, value) in members.iter() {
@@ -196,24 +216,24 @@ fn spelled_in(
     runs.around = outer;
 }
 
-/// Returns the text of a string that spells a recording of a specific format. A single line of a session is none.
-fn spelled(value: Raw<'_>, wanted: Option<Format>) -> Option<LossyUtf8> {
+/// Returns the text of a string that spells a recording: of a specific format, or a chat under one of [`CHATS`].
+/// A single line of a session is none.
+fn spelled(key: &str, value: Raw<'_>, wanted: Option<Format>) -> Option<LossyUtf8> {
     let text = value.string()?;
-    let begins = |line: &str| line.starts_with(['{', '[']);
-    if !begins(text.trim_start()) && !text.contains("\n{") {
+    if !text.trim_start().starts_with(['{', '[']) && !text.contains("\n{") {
         return None;
     }
     let parsed = Parsed::of(text.as_bytes(), None);
-    let documents = [Some(parsed.document.clone()), parsed.as_line().map(|line| line.document)];
-    let is_recording = |format: Format, document: &Document<'_>| {
-        !matches!(format.reader(), Reader::Session(_)) || document.items().len() > 1
+    let is_recording = |document: &Document<'_>| {
+        let shown = signature::shown(document);
+        let asked = Asked { document, look: Look::at(document, &shown), wanted };
+        match asked.specific() {
+            Ok(Some(format)) => !matches!(format.reader(), Reader::Session(_)) || document.items().len() > 1,
+            Ok(None) => CHATS.contains(&key) && asked.generic().is_some() && shows_a_run(document),
+            Err(_) => false,
+        }
     };
-    let claims = |document: &Document<'_>| {
-        specific(document, wanted).ok().flatten().is_some_and(|format| is_recording(format, document))
-    };
-    documents
-        .iter()
-        .flatten()
-        .any(claims)
-        .then(|| LossyUtf8::of_string(text.into_owned(), value.offset() + 1))
+    let is_claimed =
+        is_recording(&parsed.document) || parsed.as_line().is_some_and(|line| is_recording(&line.document));
+    is_claimed.then(|| LossyUtf8::of_string(text.into_owned(), value.offset() + 1))
 }

@@ -15,7 +15,7 @@ type Path = [&'static str];
 
 /// Where the reward is, most specific first: a number if it is a reward or a score, or else a flag that says whether
 /// the task was solved.
-const REWARDS: [&Path; 13] = [
+const REWARDS: [&Path; 14] = [
     &["reward"],
     &["final_reward"],
     &["goal_achieved"],
@@ -29,6 +29,7 @@ const REWARDS: [&Path; 13] = [
     &["metadata", "won"],
     &["correct"],
     &["score"],
+    &["passed"],
 ];
 const IDS: [&Path; 7] =
     [&["trace_id"], &["traj_id"], &["rollout_id"], &["session_id"], &["conversation_id"], &["id"], &["uuid"]];
