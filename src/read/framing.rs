@@ -180,14 +180,16 @@ fn behind_prefix(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"data:").map_or(line, <[u8]>::trim_ascii_start)
 }
 
-/// Returns what follows one prefix: a word or the time in brackets, as in `[stdout] {`, the time, as in the logs of
-/// GitHub Actions, the job and the step before it, or the numbered container, as in `agent-1  | {`.
+/// Returns what follows one prefix: a word, the container of Kubernetes or the time in brackets, as in `[stdout] {`, the
+/// time, as in the logs of GitHub Actions, the job and the step before it, the stream after it, as containerd writes it,
+/// or the numbered container, as in `agent-1  | {`.
 fn behind_one(line: &[u8]) -> Option<&[u8]> {
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:+".contains(byte);
     let of_word = |line: &[u8]| line.iter().take_while(|byte| is_of_word(byte)).count();
     match line {
         [b'[', word @ ..] if word.first().is_some_and(u8::is_ascii_alphabetic) => {
-            word.get(of_word(word)..)?.strip_prefix(b"]")
+            let length = word.iter().take_while(|byte| is_of_word(byte) || **byte == b'/').count();
+            word.get(length..)?.strip_prefix(b"]")
         }
         // No number has a space there.
         [b'[', time @ ..] if time.get(4) == Some(&b'-') && time.get(10) == Some(&b' ') => {
@@ -196,7 +198,10 @@ fn behind_one(line: &[u8]) -> Option<&[u8]> {
         }
         // Neither a word nor a number is JSON if it has a `T` and a `Z`.
         [b'0'..=b'9', ..] if line.get(10) == Some(&b'T') => {
-            line.split_at_checked(of_word(line)).and_then(|(time, rest)| time.ends_with(b"Z").then_some(rest))
+            let (time, rest) = line.split_at_checked(of_word(line))?;
+            let streams = [b" stdout F ", b" stderr F "];
+            let behind = streams.iter().find_map(|stream| rest.strip_prefix(*stream));
+            time.ends_with(b"Z").then_some(behind.unwrap_or(rest))
         }
         [first, ..] if is_of_word(first) => {
             let time = line.splitn(3, |byte| *byte == b'\t').nth(2);
