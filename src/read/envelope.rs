@@ -19,8 +19,8 @@ use super::window::Window;
 use crate::error::Result;
 use crate::json::{Json, Kind, Raw};
 
-/// Maximum number of items that are checked for a wrapped one.
-const CHECKED: usize = 256;
+/// Maximum number of items of a list that are checked for a wrapped line.
+const CHECKED: usize = 64;
 
 /// Keys of an envelope that tell runs apart.
 const IDS: [&str; 6] = ["run_id", "session_id", "conversation_id", "task_id", "case_id", "agent"];
@@ -54,7 +54,9 @@ pub(super) fn wrapped_list<'a>(
     wanted: Option<Format>,
 ) -> Result<Option<(Option<Raw<'a>>, String)>> {
     let Document::Object(members) = document else {
-        return Ok(wrapping_key(document.items(), wanted)?.map(|key| (None, key)));
+        let items = document.items();
+        let first = items.get(..CHECKED).unwrap_or(items);
+        return Ok(wrapping_key(first, wanted)?.map(|key| (None, key)));
     };
     for (_, list) in members.iter().filter(|(_, value)| value.kind() == Kind::List) {
         if let Some(key) = wrapping_key(&list.first_items(CHECKED), wanted)? {
@@ -66,7 +68,7 @@ pub(super) fn wrapped_list<'a>(
 
 /// Finds the key under which the first items wrap lines that a specific format claims.
 pub(super) fn wrapping_key(items: &[Raw<'_>], wanted: Option<Format>) -> Result<Option<String>> {
-    let items = items.iter().take(CHECKED).copied().filter(|item| item.kind() == Kind::Object);
+    let items = items.iter().copied().filter(|item| item.kind() == Kind::Object);
     let items = Document::Lines(items.collect());
     // Most lists are of messages, and the first one suffices to tell.
     if items.each().any(|item| is_event(&item)) {

@@ -266,7 +266,7 @@ pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Re
     if let Some((list, key)) = wrapped_list(document, wanted)? {
         return Ok(Some(Claimed::Wrapped(list, key)));
     }
-    if let Some(format) = asked.decisive()? {
+    if let Some(format) = asked.decisive_if_not_specific() {
         return Ok(Some(Claimed::By(format)));
     }
     if unread::of_document(document).is_some() {
@@ -312,8 +312,13 @@ impl Asked<'_, '_> {
     /// Returns the specific format that claims the document, or else the first generic one. If the document lists
     /// calls, the formats that are tried last are considered, too.
     fn decisive(&self) -> Result<Option<Format>> {
+        Ok(self.specific()?.or_else(|| self.decisive_if_not_specific()))
+    }
+
+    /// Like [`Asked::decisive`], if no specific format claims the document.
+    fn decisive_if_not_specific(&self) -> Option<Format> {
         let listed = || self.last().filter(|_| events_lists::lists_calls(self.document));
-        Ok(self.specific()?.or_else(|| self.generic()).or_else(listed))
+        self.generic().or_else(listed)
     }
 
     /// Among the formats that are tried last, returns the first that claims the document.

@@ -4,13 +4,13 @@
 //! conversation and its response. Requests that continue a response that the API keeps have only what is new; they
 //! are joined.
 
-use super::chat::Form;
 use super::chat_element::Element;
 use super::chat_messages::{Conversation, SKIPPED};
 use super::gemini_contents::Contents;
+use super::llm_body::{Body, named_pair, payload};
 use super::llm_conversations::{self, Exchanges, Kept};
 use super::prelude::*;
-use super::{adk, llm_code, llm_messages, llm_stream};
+use super::{adk, llm_code, llm_messages};
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[
@@ -27,7 +27,7 @@ pub(super) const FORMAT: Definition = Definition {
 
 const EXCHANGE: Mark = Test(
     "`request` (or `payload`) and `response`, or `input` and `output`, the first with `messages`, `input` or \
-     `contents`; or `messages` and a `response` with `choices`",
+     `contents`; or `messages` and a `response` with `choices`; or keys such as `requestBody` and `response_body`",
     |object| Exchange::of(object).is_some(),
 );
 
@@ -55,73 +55,6 @@ pub(super) struct Exchange<'a> {
     error: Option<Raw<'a>>,
     /// True if the response is an object of its own.
     pub(super) is_apart: bool,
-}
-
-/// The body of a request or response, which may be logged as a string.
-enum Body<'a> {
-    Object(Raw<'a>),
-    Text(String),
-}
-
-impl<'a> Body<'a> {
-    /// Returns the body of a request or response: the value itself, or its `body`, `json`, `body_raw` or `payload`.
-    fn of(value: Raw<'a>) -> Self {
-        let body = ["body", "json", "body_raw"].iter().find_map(|key| value.member(key));
-        // VCR.py has the text of a body in an object.
-        let body = body.map(|body| body.member("string").unwrap_or(body));
-        let value = body.or_else(|| payload(value)).unwrap_or(value);
-        let value = llm_stream::without_class(value);
-        if let Some(message) = llm_stream::response(value) {
-            return Self::Text(message);
-        }
-        match value.string() {
-            Some(text) if Json::new(text.as_bytes()).check().is_ok() => {
-                Self::Text(common::trim(&text).to_owned())
-            }
-            _ => Self::Object(value),
-        }
-    }
-
-    fn json(&self) -> Raw<'_> {
-        match self {
-            Self::Object(value) => *value,
-            Self::Text(text) => Raw::over(text.as_bytes(), 0),
-        }
-    }
-
-    fn member(&self, key: &str) -> Option<Raw<'_>> {
-        self.json().member(key).filter(|value| value.kind() != Kind::Null)
-    }
-
-    /// Returns the messages of a request, the items of a Responses request, or the contents of a Gemini request.
-    /// The form returned with contents is a placeholder: `give` reads contents separately.
-    fn messages(&self) -> Option<(Vec<Raw<'_>>, Form)> {
-        let list = |key| self.json().member(key).and_then(Raw::items).filter(|list| !list.is_empty());
-        // For a model without tool calls, `fncall_messages` has the calls that were parsed from its texts.
-        let messages = ["fncall_messages", "messages"].into_iter().find_map(list);
-        let messages = messages.map(|messages| (messages, Form::Messages));
-        let messages = messages.or_else(|| list("input").map(|items| (items, Form::Items)));
-        // The input of the Responses API may be a text.
-        let text = || {
-            self.member("input")
-                .filter(|input| input.kind() == Kind::String && self.member("model").is_some())
-        };
-        let messages = messages.or_else(|| Some((vec![text()?], Form::Items)));
-        messages.or_else(|| self.contents().map(|contents| (contents, Form::Items)))
-    }
-
-    fn contents(&self) -> Option<Vec<Raw<'_>>> {
-        let contents = self.json().member("contents").and_then(Raw::items)?;
-        contents.first()?.member("parts").is_some().then_some(contents)
-    }
-}
-
-/// Returns the `payload` of a request or response if it is the body: it has the content, and the value itself has none.
-fn payload(value: Raw<'_>) -> Option<Raw<'_>> {
-    const CONTENT: [&str; 8] =
-        ["messages", "input", "contents", "choices", "output", "message", "content", "candidates"];
-    let has_content = |body: Raw<'_>| CONTENT.iter().any(|key| body.member(key).is_some());
-    value.member("payload").filter(|payload| has_content(*payload) && !has_content(value))
 }
 
 impl<'a> Exchange<'a> {
@@ -153,7 +86,11 @@ impl<'a> Exchange<'a> {
                 (None, Some(input)) => {
                     (input, object("output").filter(|output| output.member("messages").is_none()), true)
                 }
-                (None, None) => return Self::flat(members),
+                (None, None) => {
+                    let named =
+                        || named_pair(members).and_then(|(request, response)| Self::new(request, response));
+                    return Self::flat(members).or_else(named);
+                }
             };
         // A request that failed has an error instead of a response.
         let has_body = || request.member("body").or_else(|| payload(request)).is_some();

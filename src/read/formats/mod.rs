@@ -80,6 +80,7 @@ pub(super) mod langfuse;
 pub(super) mod langsmith;
 pub(super) mod letta;
 pub(super) mod llama_index;
+mod llm_body;
 pub(super) mod llm_calls;
 pub(super) mod llm_code;
 mod llm_conversations;
