@@ -210,7 +210,7 @@ pub(super) fn discover(paths: impl IntoIterator<Item = PathBuf>) -> Discovered {
                 && path.is_dir()
                 && !found.has_any_below(&path)
             {
-                let what = "the directory holds no input (.json, .jsonl, .ndjson, .traj, .eval, or these with .gz or .zst)";
+                let what = "the directory holds no input (.json, .jsonl, .ndjson, .traj, .eval, or these with .gz, .zst or .zstd)";
                 found.errors.push(Error::new(ErrorKind::Empty, what).in_file(&path));
             }
             let others = std::mem::take(&mut found.others);

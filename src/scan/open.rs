@@ -1,4 +1,4 @@
-//! Opens files, decompresses those whose names end in `.gz` or `.zst`, and decodes UTF-16.
+//! Opens files, decompresses those whose names end in `.gz`, `.zst` or `.zstd`, and decodes UTF-16.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind};
 #[cfg(feature = "compression")]
 use crate::read::Frames;
 
-/// The file extensions of inputs, not counting `.gz` or `.zst`.
+/// The file extensions of inputs, not counting `.gz`, `.zst` or `.zstd`.
 const ENDINGS: [&str; 5] = ["json", "jsonl", "ndjson", "traj", "eval"];
 
 /// The compression of a file, by its extension.
@@ -29,7 +29,7 @@ impl Compression {
         let is = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
         if is("gz") {
             Self::Gzip
-        } else if is("zst") {
+        } else if is("zst") || is("zstd") {
             Self::Zstd
         } else {
             Self::None
@@ -47,7 +47,8 @@ const KEPT: [&str; 2] = [".jsonl.reset.", ".jsonl.deleted."];
 /// ```
 /// use wrongturn::scan::is_input;
 ///
-/// assert!(is_input("runs/a.jsonl.gz".as_ref()) && !is_input("runs/findings.sarif".as_ref()));
+/// assert!(is_input("runs/a.jsonl.gz".as_ref()) && is_input("runs/session.jsonl.zstd".as_ref()));
+/// assert!(!is_input("runs/findings.sarif".as_ref()));
 /// ```
 #[must_use]
 pub fn is_input(path: &Path) -> bool {

@@ -57,6 +57,7 @@ pub(super) mod crush;
 pub(super) mod cursor;
 pub(super) mod datadog;
 pub(super) mod deepeval;
+mod dsh;
 pub(super) mod events;
 mod events_answers;
 mod events_listed;
@@ -161,6 +162,7 @@ super::format::formats! {
     KiroCli => kiro, "kiro-cli", "Kiro CLI sessions";
     Junie => junie, "junie", "Junie sessions (events.jsonl)";
     Muse => muse, "muse", "Muse Code sessions";
+    Dsh => dsh, "dsh", "sessions of the DeepSeek Harness (dsh)";
     GeminiStream => gemini_stream, "gemini-stream", "output of `gemini --output-format stream-json`";
     Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit, and evaluations of tRPC-Agent";
     GeminiContents => gemini_contents, "gemini-contents",
