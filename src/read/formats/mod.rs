@@ -20,6 +20,7 @@ pub(super) mod antigravity;
 pub(super) mod antigravity_cli;
 pub(super) mod atif;
 pub(super) mod atof;
+mod auggie;
 pub(super) mod autogen;
 pub(super) mod bedrock;
 pub(super) mod bench_trace;
@@ -162,6 +163,7 @@ super::format::formats! {
     KiroCli => kiro, "kiro-cli", "Kiro CLI sessions";
     Junie => junie, "junie", "Junie sessions (events.jsonl)";
     Muse => muse, "muse", "Muse Code sessions";
+    Auggie => auggie, "auggie", "sessions of Auggie, Augment's CLI";
     Dsh => dsh, "dsh", "sessions of the DeepSeek Harness (dsh)";
     GeminiStream => gemini_stream, "gemini-stream", "output of `gemini --output-format stream-json`";
     Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit, and evaluations of tRPC-Agent";
