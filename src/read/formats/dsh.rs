@@ -1,4 +1,4 @@
-//! Sessions of the DeepSeek Harness (`dsh`): `session.jsonl`, `session.v4.jsonl.zstd`, and printed events.
+//! Sessions of `dsh`, the harness of `DeepSeek`: `session.jsonl`, `session.v4.jsonl.zstd`, and printed events.
 
 use super::prelude::*;
 
