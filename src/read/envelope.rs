@@ -16,11 +16,13 @@ use super::runs::Runs;
 use super::signature::{self, Look};
 use super::whole_input::{read_around, read_document};
 use super::window::Window;
-use crate::error::Result;
 use crate::json::{Json, Kind, Raw};
 
 /// Maximum number of items of a list that are checked for a wrapped line.
 const CHECKED: usize = 64;
+
+/// Number of first lines that must not all be runs.
+const RUNS: usize = 4;
 
 /// Keys of an envelope that tell runs apart.
 const IDS: [&str; 6] = ["run_id", "session_id", "conversation_id", "task_id", "case_id", "agent"];
@@ -52,27 +54,23 @@ const DEPTH: usize = 3;
 pub(super) fn wrapped_list<'a>(
     document: &Document<'a>,
     wanted: Option<Format>,
-) -> Result<Option<(Option<Raw<'a>>, String)>> {
+) -> Option<(Option<Raw<'a>>, String)> {
     let Document::Object(members) = document else {
         let items = document.items();
         let first = items.get(..CHECKED).unwrap_or(items);
-        return Ok(wrapping_key(first, wanted)?.map(|key| (None, key)));
+        return wrapping_key(first, wanted).map(|key| (None, key));
     };
-    for (_, list) in members.iter().filter(|(_, value)| value.kind() == Kind::List) {
-        if let Some(key) = wrapping_key(&list.first_items(CHECKED), wanted)? {
-            return Ok(Some((Some(list), key)));
-        }
-    }
-    Ok(None)
+    let mut lists = members.iter().filter(|(_, value)| value.kind() == Kind::List);
+    lists.find_map(|(_, list)| Some((Some(list), wrapping_key(&list.first_items(CHECKED), wanted)?)))
 }
 
 /// Finds the key under which the first items wrap lines that a specific format claims.
-pub(super) fn wrapping_key(items: &[Raw<'_>], wanted: Option<Format>) -> Result<Option<String>> {
+pub(super) fn wrapping_key(items: &[Raw<'_>], wanted: Option<Format>) -> Option<String> {
     let items = items.iter().copied().filter(|item| item.kind() == Kind::Object);
     let items = Document::Lines(items.collect());
     // Most lists are of messages, and the first one suffices to tell.
     if items.each().any(|item| is_event(&item)) {
-        return Ok(None);
+        return None;
     }
     let mut first: Vec<Members<'_>> = items.each().collect();
     let own = first.first().map(run_of);
@@ -87,12 +85,18 @@ pub(super) fn wrapping_key(items: &[Raw<'_>], wanted: Option<Format>) -> Result<
         if 4 * count >= first.len() {
             let inner: Vec<_> = first.iter().filter_map(|item| on_one_line(item.get(key)?)).collect();
             let lines = Document::Lines(inner.iter().map(|(_, text)| Raw::over(text, 0)).collect());
-            if specific(&lines, wanted)?.is_some() && !is_of_other(&items, wanted) {
-                return Ok(Some(key.to_owned()));
+            if are_lines(&lines, wanted) && !is_of_other(&items, wanted) {
+                return Some(key.to_owned());
             }
         }
     }
-    Ok(None)
+    None
+}
+
+/// Returns true if a specific format claims these lines together, and not each of the first few as a run of its own.
+fn are_lines(lines: &Document<'_>, wanted: Option<Format>) -> bool {
+    let is_run = |line: Members<'_>| specific(&Document::Object(line), wanted).is_some();
+    specific(lines, wanted).is_some() && !lines.each().take(RUNS).all(is_run)
 }
 
 /// Returns true if an item says itself who speaks or acts. What it wraps is then only its source.
@@ -102,7 +106,7 @@ fn is_event(item: &Members<'_>) -> bool {
 
 /// Returns true if a specific format claims a document that should be of another one.
 fn is_of_other(document: &Document<'_>, wanted: Option<Format>) -> bool {
-    wanted.is_some() && !matches!(specific(document, None), Ok(None))
+    wanted.is_some() && specific(document, None).is_some()
 }
 
 /// Returns the ids by which an item says which run it is of.
@@ -110,9 +114,10 @@ fn run_of<'a>(item: &Members<'a>) -> [Option<Cow<'a, str>>; IDS.len()] {
     IDS.map(|key| item.ident(key))
 }
 
-fn specific(document: &Document<'_>, wanted: Option<Format>) -> Result<Option<Format>> {
+/// Returns the only specific format that claims a document.
+fn specific(document: &Document<'_>, wanted: Option<Format>) -> Option<Format> {
     let shown = signature::shown(document);
-    Asked { document, look: Look::at(document, &shown), wanted }.specific()
+    Asked { document, look: Look::at(document, &shown), wanted }.specific().ok().flatten()
 }
 
 /// Returns the lines under a key of each item: one text for each run that the items name. Also returns the number of

@@ -229,7 +229,7 @@ pub(super) fn lines_of(
         if lines.len() < most && !all {
             return Ok(None);
         }
-        if let Some(key) = wrapping_key(first.items(), wanted)? {
+        if let Some(key) = wrapping_key(first.items(), wanted) {
             return Ok(Some(Claimed::Wrapped(None, key)));
         }
         if let Some(format) = events.generic().or_else(|| events.last()) {
@@ -263,7 +263,7 @@ pub(super) fn claimed<'a>(document: &Document<'a>, wanted: Option<Format>) -> Re
     if let Some(format) = asked.specific()? {
         return Ok(Some(Claimed::By(format)));
     }
-    if let Some((list, key)) = wrapped_list(document, wanted)? {
+    if let Some((list, key)) = wrapped_list(document, wanted) {
         return Ok(Some(Claimed::Wrapped(list, key)));
     }
     if let Some(format) = asked.decisive_if_not_specific() {
