@@ -18,7 +18,7 @@ use super::whole_input::{read_around, read_document};
 use super::window::Window;
 use crate::json::{Json, Kind, Raw};
 
-/// Maximum number of items of a list that are checked for a wrapped line.
+/// Number of first items that are checked for a wrapped line or a string that spells a recording.
 const CHECKED: usize = 64;
 
 /// Number of first lines that must not all be runs.
@@ -180,7 +180,8 @@ fn read_text(text: &LossyUtf8, window: &Window<'_>, wanted: Option<Format>, runs
     read_document(&Parsed::of(text.text.as_bytes(), None), &part, wanted, runs);
 }
 
-/// Reads recordings that strings in a document spell, at most one in each object. Returns false if there are none.
+/// Reads recordings that strings in a document spell, at most one in each object. Returns false if the first items have
+/// none.
 pub(super) fn read_spelled(
     document: &Document<'_>,
     window: &Window<'_>,
@@ -192,7 +193,10 @@ pub(super) fn read_spelled(
     }
     let before = runs.reading.counts.runs;
     let mut others = 0;
-    for members in document.each() {
+    for (place, members) in document.each().enumerate() {
+        if place == CHECKED && runs.reading.counts.runs == before {
+            return false;
+        }
         let before = runs.reading.counts.runs;
         spelled_in(&members, DEPTH, window, wanted, runs);
         others += u64::from(runs.reading.counts.runs == before);
