@@ -59,6 +59,7 @@ pub(super) mod cursor;
 pub(super) mod datadog;
 pub(super) mod deepeval;
 mod dsh;
+pub(super) mod dspy;
 pub(super) mod events;
 mod events_answers;
 mod events_listed;
@@ -165,6 +166,7 @@ super::format::formats! {
     Muse => muse, "muse", "Muse Code sessions";
     Auggie => auggie, "auggie", "sessions of Auggie, Augment's CLI";
     Dsh => dsh, "dsh", "sessions of the DeepSeek Harness (dsh)";
+    Dspy => dspy, "dspy", "results of DSPy's `ReAct`";
     GeminiStream => gemini_stream, "gemini-stream", "output of `gemini --output-format stream-json`";
     Adk => adk, "adk", "sessions and evaluation sets of the Agent Development Kit, and evaluations of tRPC-Agent";
     GeminiContents => gemini_contents, "gemini-contents",

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 /// JSON formats, each with the marks of an object: the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 28] = [
+const OF_JSON: [(&str, Mark); 27] = [
     ("agent-eval-harness trials", Has(&["trials", "passRate", "passAtK"])),
     ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
@@ -13,7 +13,6 @@ const OF_JSON: [(&str, Mark); 28] = [
     ("ChatGPT export", Has(&["mapping", "current_node", "create_time"])),
     ("ChatGPT export", All(&[Has(&["title"]), In("mapping", &Values(&Has(&["message", "parent"])))])),
     ("Cursor chat without bubbles", Has(&["composerId", "fullConversationHeadersOnly"])),
-    ("DSPy trajectory", In("trajectory", &Has(&["tool_name_0", "tool_args_0", "observation_0"]))),
     ("Genkit trace", In("spans", &Values(&Has(&["spanId", "attributes"])))),
     ("GPTScript events", Has(&["callContext", "time", "usage"])),
     ("HAL upload, which is encrypted", Has(&["encrypted_data", "salt"])),
