@@ -268,7 +268,10 @@ pub(super) fn is_stated_error(object: &Members<'_>) -> bool {
     if is_typed && [object, &object.object("result")].into_iter().any(says_failed) {
         return true;
     }
-    let is_error = |error: &Raw<'_>| error.kind() == Kind::String && says_error(*error) == Some(true);
+    let is_error = |error: &Raw<'_>| match error.kind() {
+        Kind::String => says_error(*error) == Some(true),
+        _ => error.member("message").and_then(common::name).is_some(),
+    };
     if object.keys().count() == 1 {
         return object.get("error").as_ref().is_some_and(is_error);
     }
@@ -328,12 +331,13 @@ pub(super) fn stops_session(text: Text<'_>) -> bool {
 }
 
 /// Keys of the exit code of a command in its result.
-pub(super) const EXIT_CODES: [&str; 4] = ["exit_code", "exitCode", "returncode", "return_code"];
+pub(super) const EXIT_CODES: [&str; 5] =
+    ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
 
-/// Returns whether an exit code is not 0; `None` if it is not an integer.
+/// Returns whether an exit code is not 0; `None` if it is neither an integer nor the text of one.
 pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
     if code.kind() != Kind::Number {
-        return None;
+        return code.string()?.parse::<i64>().ok().map(|code| code != 0);
     }
     match code.json().number().ok()? {
         Number::Integer(code) => Some(code != 0),

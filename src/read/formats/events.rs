@@ -26,12 +26,10 @@ pub(super) const FORMAT: Definition = Definition {
 pub(super) struct Run<'a> {
     pub(super) recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
-    /// The calls without an id that have no answer yet, by name and arguments: hooks record a call before and after it.
-    started: TextMap<String, Vec<CallNumber>>,
-    /// The calls with an id that had no answer, by name and arguments: an event may start one without its id.
+    /// The calls that have no answer yet, by name and arguments: logs record a call before and after it.
+    started: TextMap<String, VecDeque<CallNumber>>,
+    /// The calls of messages that have an id but no answer: other events may start and end them without the id.
     announced: TextMap<String, VecDeque<CallNumber>>,
-    /// The step just before, if it has neither an id nor an answer.
-    open_step: Option<(String, CallNumber)>,
     /// The question that its calls repeat.
     question: Option<Cow<'a, str>>,
     /// True if the next call belongs to a new response.
@@ -55,7 +53,6 @@ impl<'a> Run<'a> {
             calls,
             started,
             announced,
-            open_step: None,
             question: None,
             is_answered: true,
             has_begun: false,
@@ -66,8 +63,7 @@ impl<'a> Run<'a> {
     /// Adds an event. Returns the number of its parts that are not messages, calls or results.
     fn add(&mut self, event: &Event<'a>) -> usize {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        let open = self.open_step.take();
-        if let Some((_, number)) = open.filter(|(form, _)| event.form_of_answer().as_ref() == Some(form)) {
+        if let Some(number) = event.form_of_answer().and_then(|form| self.take_open(&form)) {
             let (observed, outcome) = event.answer();
             self.recording.answer_call(number, observed, outcome);
             return 0;
@@ -150,6 +146,9 @@ impl<'a> Run<'a> {
             self.recording.turn(event.time());
         }
         self.is_answered = actor != Actor::Agent;
+        if actor == Actor::User {
+            self.last_text = None;
+        }
         if actor == Actor::Agent {
             self.recording.spent(event.get(&["usage"]).and_then(tokens::usage));
         }
@@ -202,10 +201,11 @@ impl<'a> Run<'a> {
             || event.get(&ERRORS).is_some() || event.find(&["result_error"], Members::name).is_some();
         if event.find(&OUTPUTS_OF_STEPS, output_of_step).is_some() || has_error() {
             self.recording.answer_call(number, observed, outcome);
-        } else if outcome != Outcome::UNMARKED {
+            self.started.clear();
+        } else if outcome != Outcome::UNMARKED && outcome != Outcome::RUNNING {
             self.recording.answer_in_part(number, outcome);
-        } else if event.call_id().is_none() {
-            self.open_step = event.repeated_form().map(|form| (form, number));
+        } else if let Some(form) = event.form_of_step() {
+            self.started.entry(form).or_default().push_back(number);
         }
     }
 
@@ -218,7 +218,7 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn call(&mut self, event: &Event<'a>) {
-        let id = event.call_id().or_else(|| event.ident(&["id"]));
+        let id = event.call_id().or_else(|| event.ident(&["id"])).filter(|id| self.may_be_of(id, event));
         let output = event.own_answer();
         let known = id.as_ref().and_then(|id| self.calls.get(id));
         if known.is_some_and(|(_, answered)| !answered) {
@@ -226,16 +226,30 @@ impl<'a> Run<'a> {
                 self.result(event);
             };
         }
-        let mut started = || self.started.get_mut(&event.repeated_form()?)?.pop();
+        let form = event.repeated_form();
         if id.is_none()
-            && output.is_some()
-            && let Some(number) = started()
+            && let Some(form) = &form
         {
-            let (observed, outcome) = event.answer();
-            return self.recording.answer_call(number, observed, outcome);
+            if output.is_some()
+                && let Some(number) = self.take_open(form)
+            {
+                let (observed, outcome) = event.answer();
+                return self.recording.answer_call(number, observed, outcome);
+            }
+            // The start of a call that a message announced.
+            if output.is_none()
+                && let Some(number) = take_unanswered(&mut self.announced, form, &mut self.recording)
+            {
+                return self.started.entry(form.clone()).or_default().push_back(number);
+            }
         }
-        if id.is_none() && output.is_none() && event.is_start() && self.is_announced(event) {
-            return;
+        // The end of a call may name no more than its tool.
+        if id.is_none() && output.is_some() && event.get(&ARGUMENTS).is_none() {
+            let number = event.name().and_then(|name| self.recording.oldest(Some(&name)));
+            if let Some(number) = number {
+                let (observed, outcome) = event.answer();
+                return self.recording.answer_call(number, observed, outcome);
+            }
         }
         let in_action = || event.get(&["action"]).filter(|action| action.kind() == Kind::Object);
         let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["fields"])).or_else(in_action);
@@ -248,30 +262,30 @@ impl<'a> Run<'a> {
             self.recording.answer_call(number, observed, outcome);
         } else if let Some(failed) = event.has_failed().filter(|_| id.is_none()) {
             self.recording.answer_in_part(number, Outcome::flag(failed));
-        } else if let Some(form) = event.repeated_form().filter(|_| id.is_none()) {
-            self.started.entry(form).or_default().insert(0, number);
-        }
-        if let Some(form) = event.repeated_form().filter(|_| id.is_some() && output.is_none()) {
-            self.announced.entry(form).or_default().push_back(number);
+        } else if let Some(form) = form {
+            let open = if id.is_some() { &mut self.announced } else { &mut self.started };
+            open.entry(form).or_default().push_back(number);
         }
         self.calls.extend(id.map(|id| (id, (number, output.is_some()))));
     }
 
-    /// Returns true if an event starts a call that was recorded before, with its id.
-    fn is_announced(&mut self, event: &Event<'a>) -> bool {
-        let mut calls = event.repeated_form().and_then(|form| self.announced.get_mut(&form));
-        while let Some(call) = calls.as_mut().and_then(|calls| calls.pop_front()) {
-            if !self.recording.steps.is_answered(call) {
-                return true;
-            }
-        }
-        false
+    /// Returns true if no call of another tool has this id. The id of a whole run is not that of a call.
+    fn may_be_of(&mut self, id: &str, event: &Event<'_>) -> bool {
+        let number = self.calls.get(id).map(|(number, _)| *number);
+        let call = number.and_then(|number| self.recording.call_mut(number));
+        event.name().zip(call).is_none_or(|(name, call)| name == call.name)
+    }
+
+    /// Removes the oldest open call of this form and returns it.
+    fn take_open(&mut self, form: &str) -> Option<CallNumber> {
+        let Self { started, announced, recording, .. } = self;
+        take_unanswered(started, form, recording).or_else(|| take_unanswered(announced, form, recording))
     }
 
     fn result(&mut self, event: &Event<'a>) {
-        self.started.clear();
         let (observed, outcome) = event.answer();
         let id = event.call_id().or_else(|| event.ident(&["id"]).filter(|id| self.calls.contains_key(id)));
+        let id = id.filter(|id| self.may_be_of(id, event));
         match id.as_ref().and_then(|id| self.calls.get_mut(id)) {
             Some((_, answered)) if *answered => {}
             Some((number, answered)) => {
@@ -279,11 +293,26 @@ impl<'a> Run<'a> {
                 self.recording.answer_call(*number, observed, outcome);
             }
             None => {
+                let form = event.repeated_form().filter(|_| id.is_none());
+                if let Some(number) = form.and_then(|form| self.take_open(&form)) {
+                    return self.recording.answer_call(number, observed, outcome);
+                }
+                self.started.clear();
                 let id = id.filter(|_| !self.calls.is_empty());
                 self.recording.answer(id, event.name().as_ref(), observed, outcome);
             }
         }
     }
+}
+
+/// Removes the oldest call of this form, and those before it that were answered otherwise.
+fn take_unanswered(
+    calls: &mut TextMap<String, VecDeque<CallNumber>>,
+    form: &str,
+    recording: &mut Recording<'_>,
+) -> Option<CallNumber> {
+    let calls = calls.get_mut(form)?;
+    std::iter::from_fn(|| calls.pop_front()).find(|call| !recording.steps.is_answered(*call))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other generic readers can fail")]
@@ -318,18 +347,20 @@ fn read<'a>(document: &Document<'a>, runs: &mut Runs<'_>) -> Read<()> {
     let is_told = events.iter().any(|event| matches!(event.what, Some(What::Message(_) | What::Start)));
     let mut task = asked(&document.members()).filter(|_| !is_told);
     let is_over = is_told || events.iter().any(|event| event.what == Some(What::Finish));
-    let (mut number, mut count, mut last_question, mut started) = (0, None, None, None);
+    let (mut number, mut count, mut round, mut last_question, mut started) = (0, None, None, None, None);
+    let asks = events.iter().filter(|event| event.is_call()).all(|call| call.question().is_some());
     for event in &events {
         last = session(event).or(last);
         let now = event.number();
-        let restarts = now.zip(count).is_some_and(|(now, before)| now <= 1 && now < before);
-        let question = event.question().filter(|_| !is_told);
+        let is_next = round.is_some() && event.round() > round;
+        let restarts = now.zip(count).is_some_and(|(now, before)| now <= 1 && now < before && !is_next);
+        let question = event.question().filter(|_| asks && !is_told);
         let is_other = question.is_some() && question != last_question;
         let start = event.started_id();
         let is_other = is_other || start.is_some() && started.is_some() && start != started;
         started = start.or(started);
         number += u64::from(last.is_none() && (restarts || is_other || event.starts_a_run()));
-        count = now.or(count);
+        (count, round) = (now.or(count), event.round().or(round));
         let part = event.layers.first().and_then(|outer| outer.name("parent_tool_use_id"));
         let part = part.or_else(|| event.sidechain());
         let begin =

@@ -22,7 +22,8 @@ impl<'a> Event<'a> {
 
     /// Returns whether a call failed, if a status of HTTP or a flag says so. The start of a call has no such flag.
     pub(super) fn has_failed(&self) -> Option<bool> {
-        let status = self.layers.first().and_then(|layer| layer.integer("status_code"));
+        let outer = self.layers.first();
+        let status = outer.and_then(|outer| outer.integer("status_code").or_else(|| outer.integer("status")));
         let is_start = self.what == Some(What::Call) && self.own_answer().is_none();
         let flag = || self.flag(&["tool_success"]).filter(|_| !is_start).map(|ok| !ok);
         status.filter(|status| is_http_failure(*status)).map(|_| true).or_else(flag)
@@ -78,7 +79,8 @@ impl<'a> Event<'a> {
         let own = 1 + self.path.iter().take_while(|key| !OUTPUTS.contains(key)).count();
         let own = self.layers.iter().take(own).rev().find_map(|layer| layer.name("status"));
         let by_word = own.and_then(|word| match &*word.to_ascii_lowercase() {
-            "timeout" | "timed_out" => Some(Outcome::flag(true)),
+            "timeout" | "timed_out" | "fail" | "aborted" => Some(Outcome::flag(true)),
+            "rejected" => Some(Outcome::REFUSED),
             "unknown" => Some(Outcome::unknown(UnknownReason::Unspecified, Provenance::Flag)),
             word => Outcome::of_word(word).filter(|outcome| outcome.status != Status::Ok),
         });
@@ -88,14 +90,17 @@ impl<'a> Event<'a> {
         } else {
             &["execution_success", "success", "successful", "ok", "result_ok"]
         };
-        let failed = self
+        let flag = self
             .flag(&["is_error", "isError", "error"])
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
-            .or_else(|| of_output(succeeded).and_then(Raw::boolean).map(|succeeded| !succeeded))
+            .or_else(|| of_output(succeeded).and_then(Raw::boolean).map(|succeeded| !succeeded));
+        let code = code.and_then(is_failure_code);
+        let failed = flag
             .or_else(|| self.find(&["hookName"], Members::name).and(output).and_then(have_failed))
             .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))
-            .or_else(|| error.is_some().then_some(true))
+            // A command may warn of something.
+            .or_else(|| (error.is_some() && code != Some(false)).then_some(true))
             .or_else(|| said.map(|(word, _)| word != "success"))
             .or_else(|| match status.as_deref()? {
                 "error" | "failed" | "failure" | "invalid_request" => Some(true),
@@ -106,9 +111,11 @@ impl<'a> Event<'a> {
         // Grok Build puts the exit code on the first line of the output of a command.
         let first = |text: &TextCow<'_>| words::exit_line(words::first_line(&text.text().head(20)), "exit: ");
         let by_line = || observed.as_ref().filter(|_| failed.is_none()).and_then(first);
-        let code = code.and_then(is_failure_code).or_else(by_line);
+        let code = code.or_else(by_line);
         let outcome = match (failed, code, by_word) {
-            _ if said.is_some_and(|(word, _)| word == "rejected") || by_word == Some(Outcome::REFUSED) => {
+            _ if said.is_some_and(|(word, _)| word == "rejected")
+                || flag.is_none() && by_word == Some(Outcome::REFUSED) =>
+            {
                 Outcome::REFUSED
             }
             (None, None, _) if status.as_deref() == Some("blocked") => Outcome::REFUSED,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::events_object::{Event, What, holds_answers};
 use super::events_what::{
-    ASKED, CONCLUDED, LISTS_OF_CALLS, LISTS_OF_RESULTS, SAID, SCORED, TASK, TRANSCRIPTS, UNCALLED_RUN, asked,
-    said,
+    ARGUMENTS, ASKED, CONCLUDED, LISTS_OF_CALLS, LISTS_OF_RESULTS, SAID, SCORED, TASK, TRANSCRIPTS,
+    UNCALLED_RUN, asked, said,
 };
 use super::prelude::*;
 
@@ -168,7 +168,9 @@ fn are_events(items: &[Raw<'_>]) -> bool {
     let (mut asked, mut said) = (false, false);
     for item in shown() {
         let event = Event::of(*item);
-        if event.is_call() || is_turn(&Members::from(*item)) {
+        // Without arguments, it may be anything that has the type of a tool and a name.
+        let is_bare = event.what == Some(What::Tool) && !event.has_any(&ARGUMENTS);
+        if event.is_call() && !is_bare || is_turn(&Members::from(*item)) {
             return true;
         }
         let has_text = || event.text().is_some();
@@ -222,17 +224,23 @@ pub(super) fn has_done(object: &Members<'_>) -> bool {
     holds_answers(&result) || result.is("tools_called", Kind::List) && is_over()
 }
 
-/// Returns true if the ids of runs tell steps apart. In events of other kinds and in numbered steps, they may be those of
-/// calls or of the whole log.
+/// Returns true if all events have the id of a run, and it is neither that of a call nor that of the whole log.
 pub(super) fn have_run_ids(events: &[Event<'_>]) -> bool {
-    let ids: TextSet<_> = events.iter().filter_map(Event::run_id).collect();
-    let is_of_run = |event: &Event<'_>| {
-        event.what == Some(What::Step)
-            && event.run_id().is_some()
-            && event.number().is_none()
-            && event.question().is_none()
-    };
-    ids.len() < events.len() && events.iter().all(is_of_run)
+    // The number of the last step of each run, and true if it has more than calls and their answers.
+    let mut runs: BTreeMap<Cow<'_, str>, (i64, bool)> = BTreeMap::new();
+    for event in events {
+        let Some(id) = event.run_id().filter(|_| event.question().is_none()) else { return false };
+        let (last, has_more) = runs.entry(id).or_default();
+        // A run that starts again is another run.
+        let number = event.number().unwrap_or(*last);
+        if number < *last || *has_more && event.starts_a_run() {
+            return false;
+        }
+        *last = number;
+        *has_more |= matches!(event.what, Some(What::Message(_) | What::Start | What::Finish));
+    }
+    let calls = events.iter().filter(|event| event.is_call()).count();
+    calls >= 2 * runs.len() || runs.values().all(|(_, has_more)| *has_more)
 }
 
 /// Joins the updates of a message, which Microsoft.Extensions.AI streams: each holds a piece of a text, a call, or

@@ -31,17 +31,21 @@ impl<'a> Event<'a> {
             let known = |keys: &'static [&'static str]| keys.iter().find(|key| last.is(key, Kind::Object));
             // Answers of API-Bank repeat the call.
             let repeats = |key: &str| last.has("api_name") && last.object(key).has("api_name");
+            let kind = KINDS.iter().find_map(|key| What::of(&last.name(key)?));
             // An answer may repeat its call, which does not make it a call.
-            let is_answer = last.name("role").is_some_and(|role| What::of(&role) == Some(What::Tool));
+            let is_answer = matches!(kind, Some(What::Result | What::Tool));
+            // The data in the answer of a known call may have a name, a role or an id of their own.
+            let is_known = is_answer && NAMES.iter().chain(&CALL_IDS).any(|key| last.ident(key).is_some());
             let inner = if let Some(key) = known(&CALL_KEYS).filter(|_| !is_answer) {
                 by_place = Some(What::Call);
                 key
             } else if let Some(key) = known(&RESULT_KEYS) {
                 by_place = Some(What::Result);
                 key
-            } else if let Some(key) =
-                known(&INNER).filter(|key| !ANSWERS.contains(key) || repeats(key) || !is_named_call(last))
-            {
+            } else if let Some(key) = known(&INNER).filter(|key| {
+                (!is_known || !OUTPUTS.contains(key))
+                    && (!ANSWERS.contains(key) || repeats(key) || !is_named_call(last))
+            }) {
                 key
             } else {
                 break;
@@ -113,7 +117,8 @@ impl<'a> Event<'a> {
                 && !layer.has("text")
         });
         let mut event = Self { layers, path, tool, what, joined: None, continues: false };
-        event.what = event.what.filter(|_| text.is_none() || event.text().is_some());
+        let has_parts = || !event.calls().is_empty() || !event.blocks().is_empty();
+        event.what = event.what.filter(|_| text.is_none() || event.text().is_some() || has_parts());
         if event.what == Some(What::Call) && event.name().is_none() && !event.calls().is_empty() {
             event.what = Some(What::Message(Actor::Agent));
         }
@@ -188,6 +193,12 @@ impl<'a> Event<'a> {
         self.what == Some(What::Step)
             && self.ident(&["tool", "tool_name", "toolName"]).is_none()
             && !self.layers.iter().any(is_object)
+    }
+
+    /// Returns the number of its turn. The numbers of its steps may start again with each turn.
+    pub(super) fn round(&self) -> Option<i64> {
+        let outer = self.layers.first()?;
+        ["turn", "iteration", "round"].iter().find_map(|key| outer.get(key)?.integer())
     }
 
     /// Returns the number of its step or turn. The numbers start again with each run.
@@ -276,26 +287,24 @@ impl<'a> Event<'a> {
 
     /// Returns the name and arguments of a call, equal in all events that record it.
     pub(super) fn repeated_form(&self) -> Option<String> {
-        let arguments = self.get(&ARGUMENTS)?.bytes();
-        Some(format!("{} {}", self.name()?, wire::canonical(arguments)))
+        let arguments = self.get(&ARGUMENTS)?;
+        // Arguments may be a string of JSON in one of the events.
+        let text = arguments.string().filter(|text| Json::new(text.as_bytes()).is_sound());
+        let bytes = text.as_ref().map_or(arguments.bytes(), |text| text.as_bytes());
+        Some(format!("{} {}", self.name()?, wire::canonical(bytes)))
     }
 
-    /// Returns the form of the step that an event repeats with its answer.
+    /// Returns the form of a step, equal in the events of its start and its end.
+    pub(super) fn form_of_step(&self) -> Option<String> {
+        let has_thought = || self.get(&["thought", "thoughts", "reasoning", "model_response"]).is_some();
+        let form = self.repeated_form().filter(|_| self.what == Some(What::Step) && !has_thought())?;
+        Some(format!("{:?} {:?} {form}", self.call_id(), self.number()))
+    }
+
+    /// Returns the form of a step that has its answer, or an outcome without a text.
     pub(super) fn form_of_answer(&self) -> Option<String> {
-        let is_one = self.what == Some(What::Step)
-            && self.call_id().is_none()
-            && self.own_answer().is_some()
-            && self.number().is_none()
-            && self.get(&["thought", "thoughts", "reasoning", "model_response"]).is_none();
-        is_one.then(|| self.repeated_form()).flatten()
-    }
-
-    /// Returns true if the type of an event says that a call starts.
-    pub(super) fn is_start(&self) -> bool {
-        let is_start = |key: &&str| {
-            self.layers.first().and_then(|outer| outer.name(key)).is_some_and(|word| word.ends_with("_start"))
-        };
-        KINDS.iter().any(is_start)
+        let is_over = || matches!(self.answer().1.status, Status::Ok | Status::Error);
+        self.form_of_step().filter(|_| self.own_answer().is_some() || is_over())
     }
 
     /// Returns the content for a call without arguments: absent if it has a key for them, otherwise not recorded.
@@ -304,7 +313,7 @@ impl<'a> Event<'a> {
     }
 
     /// Returns true if it has one of these keys, even if the value is null.
-    fn has_any(&self, keys: &[&str]) -> bool {
+    pub(super) fn has_any(&self, keys: &[&str]) -> bool {
         self.layers.iter().any(|layer| keys.iter().any(|key| layer.has(key)))
     }
 

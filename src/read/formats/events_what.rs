@@ -164,8 +164,19 @@ pub(super) const STEP: Mark = Any(&[
 const SCHEMA: Mark = All(&[Says("type", &["object"]), Is(Kind::Object, &["properties"])]);
 
 /// A definition of a tool, which is not a call.
-const DEFINITION: Mark =
-    Any(&[In("parameters", &SCHEMA), In("input_schema", &SCHEMA), In("inputSchema", &SCHEMA)]);
+const DEFINITION: Mark = Any(&[
+    In("parameters", &SCHEMA),
+    In("input_schema", &SCHEMA),
+    In("inputSchema", &SCHEMA),
+    Has(&["description", "parameters"]),
+]);
+
+/// The signature of a function, which lists its parameters, in an interface or a documentation. A call has their values.
+const SIGNATURE: Mark = All(&[
+    Any(&[Every("inputs", &PARAMETER), Every("params", &PARAMETER), Every("parameters", &PARAMETER)]),
+    Not(&HasOne(&["output", "result", "observation", "tool_call_id", "call_id", "id"])),
+]);
+const PARAMETER: Mark = All(&[Has(&["name"]), Not(&Has(&["value"]))]);
 
 /// Members of a call or its answer, which a definition of a tool does not have.
 const USED: Mark = HasOne(&[
@@ -293,6 +304,13 @@ impl What {
             | "tool_execution_end"
             | "tool_completed"
             | "tool_error"
+            | "tool_call_error"
+            | "tool_failed"
+            | "tool_call_failed"
+            | "tool_finished"
+            | "tool_call_finished"
+            | "tool_success"
+            | "tool_done"
             | "on_tool_end"
             | "on_tool_error"
             | "observation" => Self::Result,
@@ -363,11 +381,11 @@ pub(super) fn is_named_call(object: &Members<'_>) -> bool {
     NAMES.iter().any(|key| object.name(key).is_some()) && ARGUMENTS.iter().any(|key| object.has(key))
 }
 
-/// Returns true if an event is the definition of a tool, itself or under `function`.
+/// Returns true if an event is the definition of a tool or of a function, itself or under `function`.
 pub(super) fn is_definition(layers: &[Members<'_>], path: &[&str]) -> bool {
     let count = 1 + usize::from(path.first() == Some(&"function"));
-    layers.iter().take(count).any(|layer| DEFINITION.fits(layer))
-        && !layers.iter().take(count).any(|layer| USED.fits(layer))
+    let any = |mark: Mark| layers.iter().take(count).any(|layer| mark.fits(layer));
+    any(SIGNATURE) || any(DEFINITION) && !any(USED)
 }
 
 /// Returns the kind of an event of a type that only texts have.
