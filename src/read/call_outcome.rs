@@ -334,10 +334,10 @@ pub(super) fn stops_session(text: Text<'_>) -> bool {
 pub(super) const EXIT_CODES: [&str; 5] =
     ["exit_code", "exitCode", "returncode", "return_code", "exit_status"];
 
-/// Returns whether an exit code is not 0; `None` if it is neither an integer nor the text of one.
+/// Returns whether an exit code is not 0; `None` if it is not an integer.
 pub(super) fn is_failure_code(code: Raw<'_>) -> Option<bool> {
     if code.kind() != Kind::Number {
-        return code.string()?.parse::<i64>().ok().map(|code| code != 0);
+        return None;
     }
     match code.json().number().ok()? {
         Number::Integer(code) => Some(code != 0),

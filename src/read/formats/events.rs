@@ -2,12 +2,11 @@
 //! most tools use. An event may lie inside other objects, and the content of a message may hold calls and
 //! results.
 
-use std::collections::VecDeque;
-
 use super::chat;
 use super::events_listed::listed;
 use super::events_lists::{calls_apart, elements, ends_with, have_run_ids, join_updates, shows_a_run};
 use super::events_object::{Event, What};
+use super::events_open::OpenCalls;
 use super::events_what::{
     ARGUMENTS, ASKED, ERRORS, FINISHED, LISTS_OF_RESULTS, LOGGED, OUTPUTS_OF_STEPS, asked, output_of_step,
     said, says,
@@ -26,10 +25,7 @@ pub(super) const FORMAT: Definition = Definition {
 pub(super) struct Run<'a> {
     pub(super) recording: Recording<'a>,
     calls: TextMap<Cow<'a, str>, (CallNumber, /* answered */ bool)>,
-    /// The calls that have no answer yet, by name and arguments: logs record a call before and after it.
-    started: TextMap<String, VecDeque<CallNumber>>,
-    /// The calls of messages that have an id but no answer: other events may start and end them without the id.
-    announced: TextMap<String, VecDeque<CallNumber>>,
+    open: OpenCalls,
     /// The question that its calls repeat.
     question: Option<Cow<'a, str>>,
     /// True if the next call belongs to a new response.
@@ -47,12 +43,10 @@ impl<'a> Run<'a> {
             None => id.as_deref().map(Into::into),
         };
         recording.metadata.parent = id.filter(|_| part.is_some()).map(Cow::into_owned);
-        let (calls, started, announced) = Default::default();
         Self {
             recording,
-            calls,
-            started,
-            announced,
+            calls: TextMap::default(),
+            open: OpenCalls::default(),
             question: None,
             is_answered: true,
             has_begun: false,
@@ -63,9 +57,10 @@ impl<'a> Run<'a> {
     /// Adds an event. Returns the number of its parts that are not messages, calls or results.
     fn add(&mut self, event: &Event<'a>) -> usize {
         let is_first = !std::mem::replace(&mut self.has_begun, true);
-        if let Some(number) = event.form_of_answer().and_then(|form| self.take_open(&form)) {
-            let (observed, outcome) = event.answer();
-            self.recording.answer_call(number, observed, outcome);
+        if let Some(number) =
+            event.form_of_answer().and_then(|form| self.open.take(&form, &mut self.recording))
+        {
+            self.answer(number, event);
             return 0;
         }
         match event.what {
@@ -201,11 +196,11 @@ impl<'a> Run<'a> {
             || event.get(&ERRORS).is_some() || event.find(&["result_error"], Members::name).is_some();
         if event.find(&OUTPUTS_OF_STEPS, output_of_step).is_some() || has_error() {
             self.recording.answer_call(number, observed, outcome);
-            self.started.clear();
+            self.open.forget_started();
         } else if outcome != Outcome::UNMARKED && outcome != Outcome::RUNNING {
             self.recording.answer_in_part(number, outcome);
         } else if let Some(form) = event.form_of_step() {
-            self.started.entry(form).or_default().push_back(number);
+            self.open.start(form, number);
         }
     }
 
@@ -213,8 +208,12 @@ impl<'a> Run<'a> {
     fn done(&mut self, event: &Event<'a>) {
         self.recording.turn(event.time());
         let number = self.recording.call(event.call_id(), event.name(), event.get(&ARGUMENTS));
+        self.answer(number, event);
+    }
+
+    fn answer(&mut self, call: CallNumber, event: &Event<'a>) {
         let (observed, outcome) = event.answer();
-        self.recording.answer_call(number, observed, outcome);
+        self.recording.answer_call(call, observed, outcome);
     }
 
     pub(super) fn call(&mut self, event: &Event<'a>) {
@@ -227,29 +226,17 @@ impl<'a> Run<'a> {
             };
         }
         let form = event.repeated_form();
-        if id.is_none()
-            && let Some(form) = &form
-        {
-            if output.is_some()
-                && let Some(number) = self.take_open(form)
-            {
-                let (observed, outcome) = event.answer();
-                return self.recording.answer_call(number, observed, outcome);
-            }
+        let open = match &form {
+            _ if id.is_some() => None,
+            Some(form) if output.is_some() => self.open.take(form, &mut self.recording),
             // The start of a call that a message announced.
-            if output.is_none()
-                && let Some(number) = take_unanswered(&mut self.announced, form, &mut self.recording)
-            {
-                return self.started.entry(form.clone()).or_default().push_back(number);
-            }
-        }
-        // The end of a call may name no more than its tool.
-        if id.is_none() && output.is_some() && event.get(&ARGUMENTS).is_none() {
-            let number = event.name().and_then(|name| self.recording.oldest(Some(&name)));
-            if let Some(number) = number {
-                let (observed, outcome) = event.answer();
-                return self.recording.answer_call(number, observed, outcome);
-            }
+            Some(form) if self.open.start_announced(form, &mut self.recording) => return,
+            // The end of a call may name no more than its tool.
+            None if output.is_some() => event.name().and_then(|name| self.recording.oldest(Some(&name))),
+            _ => None,
+        };
+        if let Some(number) = open {
+            return self.answer(number, event);
         }
         let in_action = || event.get(&["action"]).filter(|action| action.kind() == Kind::Object);
         let arguments = event.get(&ARGUMENTS).or_else(|| event.get(&["fields"])).or_else(in_action);
@@ -258,13 +245,11 @@ impl<'a> Run<'a> {
         call.time = event.time();
         let number = self.recording.add(call);
         if output.is_some() {
-            let (observed, outcome) = event.answer();
-            self.recording.answer_call(number, observed, outcome);
+            self.answer(number, event);
         } else if let Some(failed) = event.has_failed().filter(|_| id.is_none()) {
             self.recording.answer_in_part(number, Outcome::flag(failed));
         } else if let Some(form) = form {
-            let open = if id.is_some() { &mut self.announced } else { &mut self.started };
-            open.entry(form).or_default().push_back(number);
+            if id.is_some() { self.open.announce(form, number) } else { self.open.start(form, number) }
         }
         self.calls.extend(id.map(|id| (id, (number, output.is_some()))));
     }
@@ -274,12 +259,6 @@ impl<'a> Run<'a> {
         let number = self.calls.get(id).map(|(number, _)| *number);
         let call = number.and_then(|number| self.recording.call_mut(number));
         event.name().zip(call).is_none_or(|(name, call)| name == call.name)
-    }
-
-    /// Removes the oldest open call of this form and returns it.
-    fn take_open(&mut self, form: &str) -> Option<CallNumber> {
-        let Self { started, announced, recording, .. } = self;
-        take_unanswered(started, form, recording).or_else(|| take_unanswered(announced, form, recording))
     }
 
     fn result(&mut self, event: &Event<'a>) {
@@ -294,25 +273,15 @@ impl<'a> Run<'a> {
             }
             None => {
                 let form = event.repeated_form().filter(|_| id.is_none());
-                if let Some(number) = form.and_then(|form| self.take_open(&form)) {
+                if let Some(number) = form.and_then(|form| self.open.take(&form, &mut self.recording)) {
                     return self.recording.answer_call(number, observed, outcome);
                 }
-                self.started.clear();
+                self.open.forget_started();
                 let id = id.filter(|_| !self.calls.is_empty());
                 self.recording.answer(id, event.name().as_ref(), observed, outcome);
             }
         }
     }
-}
-
-/// Removes the oldest call of this form, and those before it that were answered otherwise.
-fn take_unanswered(
-    calls: &mut TextMap<String, VecDeque<CallNumber>>,
-    form: &str,
-    recording: &mut Recording<'_>,
-) -> Option<CallNumber> {
-    let calls = calls.get_mut(form)?;
-    std::iter::from_fn(|| calls.pop_front()).find(|call| !recording.steps.is_answered(*call))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other generic readers can fail")]

@@ -95,7 +95,8 @@ impl<'a> Event<'a> {
             .or_else(|| self.flag(succeeded).map(|succeeded| !succeeded))
             .or_else(|| of_output(&["is_error", "isError"]).and_then(Raw::boolean))
             .or_else(|| of_output(succeeded).and_then(Raw::boolean).map(|succeeded| !succeeded));
-        let code = code.and_then(is_failure_code);
+        let of_text = |code: Raw<'_>| code.string()?.parse::<i64>().ok().map(|code| code != 0);
+        let code = code.and_then(|code| is_failure_code(code).or_else(|| of_text(code)));
         let failed = flag
             .or_else(|| self.find(&["hookName"], Members::name).and(output).and_then(have_failed))
             .or_else(|| typed.filter(|(_, failed)| *failed).map(|(_, failed)| failed))

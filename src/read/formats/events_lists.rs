@@ -226,21 +226,22 @@ pub(super) fn has_done(object: &Members<'_>) -> bool {
 
 /// Returns true if all events have the id of a run, and it is neither that of a call nor that of the whole log.
 pub(super) fn have_run_ids(events: &[Event<'_>]) -> bool {
-    // The number of the last step of each run, and true if it has more than calls and their answers.
-    let mut runs: BTreeMap<Cow<'_, str>, (i64, bool)> = BTreeMap::new();
+    // The last number and the calls of each run, and true if it has messages.
+    let mut runs: BTreeMap<Cow<'_, str>, (i64, u64, bool)> = BTreeMap::new();
     for event in events {
         let Some(id) = event.run_id().filter(|_| event.question().is_none()) else { return false };
-        let (last, has_more) = runs.entry(id).or_default();
+        let (last, calls, speaks) = runs.entry(id).or_default();
         // A run that starts again is another run.
         let number = event.number().unwrap_or(*last);
-        if number < *last || *has_more && event.starts_a_run() {
+        if number < *last || *speaks && event.starts_a_run() {
             return false;
         }
         *last = number;
-        *has_more |= matches!(event.what, Some(What::Message(_) | What::Start | What::Finish));
+        *calls += u64::from(event.is_call());
+        *speaks |= matches!(event.what, Some(What::Message(_) | What::Start | What::Finish));
     }
-    let calls = events.iter().filter(|event| event.is_call()).count();
-    calls >= 2 * runs.len() || runs.values().all(|(_, has_more)| *has_more)
+    let long = runs.values().filter(|(_, calls, _)| *calls > 1).count();
+    2 * long >= runs.len() || runs.values().all(|(.., speaks)| *speaks)
 }
 
 /// Joins the updates of a message, which Microsoft.Extensions.AI streams: each holds a piece of a text, a call, or

@@ -1,11 +1,13 @@
 //! An event of an agent: its kind and its parts, found by the keys that most tools use.
 
+pub(super) use super::events_kind::What;
+use super::events_kind::{of_end, of_text};
+pub(super) use super::events_what::holds_answers;
 use super::events_what::{
     ANSWERS, ARGUMENTS, ASKED, CALL_IDS, CALL_KEYS, GENERATION, INNER, KINDS, LISTS_OF_CALLS,
     LISTS_OF_RESULTS, NAMES, NAMES_OF_STEPS, OUTPUTS, PART, RESULT_KEYS, SESSIONS, STEP, SUMMARISED, TASKS,
-    TEXTS_WITHIN, ends_run, holds_steps, is_definition, is_named_call, of_end, of_text, says,
+    TEXTS_WITHIN, ends_run, holds_steps, is_definition, is_named_call, says,
 };
-pub(super) use super::events_what::{What, holds_answers};
 use super::prelude::*;
 
 /// An event, as its object and the objects inside it that belong to the event, the innermost last.
@@ -34,8 +36,12 @@ impl<'a> Event<'a> {
             let kind = KINDS.iter().find_map(|key| What::of(&last.name(key)?));
             // An answer may repeat its call, which does not make it a call.
             let is_answer = matches!(kind, Some(What::Result | What::Tool));
-            // The data in the answer of a known call may have a name, a role or an id of their own.
-            let is_known = is_answer && NAMES.iter().chain(&CALL_IDS).any(|key| last.ident(key).is_some());
+            // The data in an answer may have a name, a role or an id of their own.
+            let is_named = is_answer && NAMES.iter().chain(&CALL_IDS).any(|key| last.ident(key).is_some());
+            let is_data = |key: &&str| {
+                let mut own = NAMES.iter().chain(&CALL_IDS).chain(&KINDS).chain(&["id"]);
+                is_named && OUTPUTS.contains(key) && own.any(|own| last.object(key).has(own))
+            };
             let inner = if let Some(key) = known(&CALL_KEYS).filter(|_| !is_answer) {
                 by_place = Some(What::Call);
                 key
@@ -43,8 +49,7 @@ impl<'a> Event<'a> {
                 by_place = Some(What::Result);
                 key
             } else if let Some(key) = known(&INNER).filter(|key| {
-                (!is_known || !OUTPUTS.contains(key))
-                    && (!ANSWERS.contains(key) || repeats(key) || !is_named_call(last))
+                !is_data(key) && (!ANSWERS.contains(key) || repeats(key) || !is_named_call(last))
             }) {
                 key
             } else {
