@@ -175,6 +175,10 @@ impl<'a> Element<'a> {
         matches!(self.members.name("type").as_deref(), Some("reasoning" | "thought"))
     }
 
+    pub(super) fn is_null(&self, key: &str) -> bool {
+        self.members.is(key, Kind::Null)
+    }
+
     /// Returns a member of an item, unless it is null.
     pub(super) fn part(&self, key: &str) -> Option<Raw<'a>> {
         match key {

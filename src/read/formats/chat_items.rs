@@ -18,6 +18,10 @@ pub(super) enum Item {
     Server(&'static str),
     /// A call to a remote tool. The item contains the result.
     Mcp,
+    /// A call to a remote tool that waits for approval. If it is approved, an item of kind `Mcp` follows.
+    Request,
+    /// The approval or refusal of a request.
+    Approval,
     Output,
 }
 
@@ -29,12 +33,16 @@ impl Item {
             "local_shell_call" => Self::Tool("local_shell"),
             "tool_search_call" => Self::Tool("tool_search"),
             "computer_call" => Self::Tool("computer"),
+            "shell_call" => Self::Tool("shell"),
+            "apply_patch_call" => Self::Tool("apply_patch"),
             "program" => Self::Tool("program"),
             "web_search_call" => Self::Server("web_search"),
             "file_search_call" => Self::Server("file_search"),
             "code_interpreter_call" => Self::Server("code_interpreter"),
             "image_generation_call" => Self::Server("image_generation"),
             "mcp_call" => Self::Mcp,
+            "mcp_approval_request" => Self::Request,
+            "mcp_approval_response" => Self::Approval,
             "function_call_output"
             | "function_call_result"
             | "function_result"
@@ -42,6 +50,8 @@ impl Item {
             | "local_shell_call_output"
             | "tool_search_output"
             | "computer_call_output"
+            | "shell_call_output"
+            | "apply_patch_call_output"
             | "program_output" => Self::Output,
             _ => return None,
         })
@@ -63,8 +73,8 @@ impl Item {
             _ => name.unwrap_or_default(),
         };
         let arguments = match self {
-            Self::Function | Self::Mcp => part("arguments"),
-            _ => ["action", "arguments", "queries"].into_iter().find_map(&part),
+            Self::Function | Self::Mcp | Self::Request => part("arguments"),
+            _ => ["action", "arguments", "queries", "operation"].into_iter().find_map(&part),
         };
         let call = Call::new(0, id, name).with(match self {
             Self::Custom => wire::sole_argument("input", part("input")),
@@ -90,16 +100,33 @@ impl<'a> Conversation<'a> {
         let id = element.id_of_call();
         if item == Item::Output {
             let turn = self.end_turn();
-            let answer = match element.output().map(content) {
-                Some(None) => element.flag().unwrap_or(Outcome::UNMARKED).answer(Content::Absent),
-                text => element.answer(text.flatten(), self.is_of_hermes),
+            let answer = match (element.output().and_then(of_commands), element.output().map(content)) {
+                (Some(answer), _) => answer,
+                (None, Some(None)) => element.flag().unwrap_or(Outcome::UNMARKED).answer(Content::Absent),
+                (None, text) => element.answer(text.flatten(), self.is_of_hermes),
             };
-            return self.assembler.answer(turn, id, answer);
+            // The server searches for tools, one search at a time, without ids.
+            let is_bare = element.is_null("call_id");
+            let search = if is_bare { self.oldest(&Cow::Borrowed("tool_search")) } else { None };
+            return self.assembler.answer_to(search, turn, id, answer);
+        }
+        let request = element.part("approval_request_id").and_then(common::ident);
+        if item == Item::Approval {
+            let turn = self.end_turn();
+            if element.part("approve").and_then(Raw::boolean) == Some(false) {
+                let reason = element.part("reason").and_then(words::result);
+                self.assembler.answer(turn, request, Outcome::REFUSED.answer(reason.into()));
+            }
+            return;
         }
         let turn = self.turn();
         let (name, status) = (element.name(), element.status());
         let (call, answer) = item.call(id, name, status.as_deref(), |key| element.part(key));
-        let number = self.call(Call { turn, ..call }, element.time());
+        let requested = request.and_then(|id| self.requests.remove(&id));
+        let number = requested.unwrap_or_else(|| self.call(Call { turn, ..call }, element.time()));
+        if item == Item::Request {
+            self.requests.extend(element.id_of_call().map(|id| (id, number)));
+        }
         if let Some(answer) = answer {
             self.assembler.answer_call(number, answer);
         }
@@ -128,6 +155,21 @@ pub(super) fn answer(output: Option<Raw<'_>>, stated: Option<Outcome>, is_of_mcp
     let unfinished = by_text.filter(|outcome| outcome.status == Status::Unknown);
     let outcome = unfinished.or(stated).or(by_text).or(of_blocks).unwrap_or(Outcome::UNMARKED);
     outcome.answer(Content::Present(observation))
+}
+
+/// Returns the answer in the outputs of commands, each with its outcome.
+fn of_commands(output: Raw<'_>) -> Option<Answer<'_>> {
+    let outputs = output.items().filter(|outputs| !outputs.is_empty())?;
+    let (mut text, mut failed) = (String::new(), false);
+    for output in outputs {
+        let outcome = output.member("outcome")?;
+        let code = outcome.member("exit_code").and_then(is_failure_code);
+        failed |= code.unwrap_or(outcome.member("type").and_then(common::name)? != "exit");
+        for key in ["stdout", "stderr"] {
+            text += &output.member(key).and_then(Raw::string).unwrap_or_default();
+        }
+    }
+    Some(Outcome::exit_code(failed).answer(Content::Present(text.into())))
 }
 
 /// Returns the text of an output.

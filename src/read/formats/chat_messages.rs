@@ -39,6 +39,8 @@ pub(super) struct Conversation<'a> {
     /// True for a session of Hermes, whose tools say in an object whether they failed.
     pub(super) is_of_hermes: bool,
     exit_status: Option<Cow<'a, str>>,
+    /// The calls of remote tools that wait for approval, by id.
+    pub(super) requests: TextMap<Cow<'a, str>, CallNumber>,
     /// The ends of calls that ran in the background.
     ends: Ends,
     /// The results in the entries of calls. They count for calls that no message answers.
@@ -164,6 +166,11 @@ impl<'a> Conversation<'a> {
         call.usage = self.usage.map(Box::new);
         call.time = time.or(self.time);
         self.assembler.call(call)
+    }
+
+    /// Returns the oldest unanswered call of a tool.
+    pub(super) fn oldest(&mut self, name: &Cow<'a, str>) -> Option<CallNumber> {
+        self.in_order.oldest(Some(name), &mut self.assembler)
     }
 
     fn message(&mut self, mut element: Element<'a>) {

@@ -120,6 +120,7 @@ pub(super) mod pydantic_ai;
 pub(super) mod qodo;
 pub(super) mod qwen;
 pub(super) mod recorded;
+mod responses_stream;
 pub(super) mod smolagents;
 pub(super) mod strands;
 pub(super) mod swe_agent;
