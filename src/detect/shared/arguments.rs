@@ -122,6 +122,8 @@ impl<'a> Given<'a> {
                 *slot = command_line(value.checked()?);
             } else if let Some(slot) = slot(&TARGETS).and_then(|at| targets.get_mut(at)) {
                 *slot = value.checked()?.string();
+            } else if to_shell && name == "commands" {
+                texts.extend(words_of(value.checked()?).map(|lines| Cow::Owned(lines.join("\n"))));
             } else if PLACES.contains(&&*name) {
                 given.place = value.checked()?.string();
             } else {
