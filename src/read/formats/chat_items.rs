@@ -107,7 +107,7 @@ impl<'a> Conversation<'a> {
             };
             // The server searches for tools, one search at a time, without ids.
             let is_bare = element.is_null("call_id");
-            let search = if is_bare { self.oldest(&Cow::Borrowed("tool_search")) } else { None };
+            let search = if is_bare { self.oldest("tool_search") } else { None };
             return self.assembler.answer_to(search, turn, id, answer);
         }
         let request = element.part("approval_request_id").and_then(common::ident);

@@ -169,8 +169,8 @@ impl<'a> Conversation<'a> {
     }
 
     /// Returns the oldest unanswered call of a tool.
-    pub(super) fn oldest(&mut self, name: &Cow<'a, str>) -> Option<CallNumber> {
-        self.in_order.oldest(Some(name), &mut self.assembler)
+    pub(super) fn oldest(&mut self, name: &'static str) -> Option<CallNumber> {
+        self.in_order.oldest(Some(&name.into()), &mut self.assembler)
     }
 
     fn message(&mut self, mut element: Element<'a>) {

@@ -1,5 +1,5 @@
-//! Results of the `ReAct` module of DSPy: the inputs and outputs of a signature, and a `trajectory` with numbered keys,
-//! such as `tool_name_0` and `observation_0`.
+//! Results of `dspy.ReAct`: the inputs and outputs of a signature, and a `trajectory` with numbered keys, such as
+//! `tool_name_0` and `observation_0`.
 
 use super::chat;
 use super::prelude::*;
