@@ -1,11 +1,7 @@
 //! Tests the guard as agents use it: with hooks before and after each call, and a session file that is
 //! written with a delay.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "helpers of tests say what they expect by failing"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test helpers panic on unexpected input")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -113,7 +109,7 @@ impl Agent {
         self.run_from(0, calls);
     }
 
-    /// Makes the calls from this one on. The agent made those before it without the guard.
+    /// Makes the calls from number `first` on. The agent made those before it without the guard.
     fn run_from(&mut self, first: usize, calls: &[Made]) {
         for (number, call) in calls.iter().enumerate().skip(first) {
             if self.ask("PreToolUse", number, *call, 2 * number + 2) {
@@ -130,7 +126,7 @@ fn guard() -> Guard {
 }
 
 #[test]
-fn a_warning_comes_once_and_at_the_call_that_decides() {
+fn a_loop_is_reported_once_at_the_call_that_confirms_it() {
     let calls = [("ls", "src tests", false), ("cat a", "a", false), SAME, SAME, SAME, SAME, SAME, SAME];
     for lag in 0..4 {
         let mut agent = Agent::new(guard(), &calls, lag);
@@ -213,7 +209,7 @@ fn open_findings(session: &str) -> Vec<Finding> {
     monitor.open_findings()
 }
 
-/// Runs the hooks of a session as it grows. Returns the number of warnings.
+/// Runs the hooks of a session as it grows, and checks that exactly new findings are reported. Returns their number.
 fn follow_session(name: &str, lines: &[String]) -> usize {
     let (guard, mut state, mut calls) = (guard(), GuardState::default(), BTreeMap::new());
     let (mut session, mut warned) = (String::new(), Vec::<Finding>::new());
@@ -240,10 +236,10 @@ fn follow_session(name: &str, lines: &[String]) -> usize {
     warned.len()
 }
 
-/// The warning comes once, at the line that decides, in sessions made of the golden entries of `loop` and in
-/// those of the directory that `WRONGTURN_TRANSCRIPTS` names.
+/// A warning comes once, at the line that confirms the finding, in sessions made of the golden entries of `loop` and
+/// in those of the directory that `WRONGTURN_TRANSCRIPTS` names.
 #[test]
-fn sessions_cut_at_each_line_warn_at_the_line_that_decides() {
+fn growing_sessions_warn_at_the_line_that_confirms_a_finding() {
     let golden = include_str!("../golden/loop.jsonl");
     let mut warnings = 0;
     for entry in golden.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
@@ -260,7 +256,7 @@ fn sessions_cut_at_each_line_warn_at_the_line_that_decides() {
 }
 
 #[test]
-fn an_agent_that_gets_on_is_left_alone() {
+fn an_agent_that_makes_progress_is_not_warned() {
     let calls = [
         ("cargo test", "error[E0308]: mismatched types in a.rs", true),
         ("cat a.rs", "fn a() -> u8 { 1u16 }", false),
@@ -273,7 +269,7 @@ fn an_agent_that_gets_on_is_left_alone() {
 }
 
 #[test]
-fn calls_that_go_on_after_the_warning_are_blocked_and_feed_nothing() {
+fn calls_repeated_after_the_warning_are_blocked_and_not_counted() {
     let calls = [SAME; 12];
     let mut agent = Agent::new(guard().block_after(2), &calls, 0);
     // In the session, a blocked call has the answer of a refused one.
@@ -315,7 +311,7 @@ fn long_sessions_are_read_from_near_their_end() {
 }
 
 #[test]
-fn gemini_cli_is_answered_in_its_own_words() {
+fn gemini_cli_gets_answers_in_its_own_format() {
     let (guard, mut state) = (guard().block_after(1), GuardState::default());
     let mut answers = Vec::new();
     for number in 0..5 {
@@ -342,7 +338,7 @@ fn gemini_cli_is_answered_in_its_own_words() {
 }
 
 #[test]
-fn at_the_end_the_user_reads_what_was_not_said() {
+fn the_stop_hook_reports_remaining_findings_once() {
     let not_found = |command| (command, "not found", true);
     let calls = [
         not_found("fetch a"),
@@ -381,7 +377,7 @@ fn a_watched_session_reports_each_finding_once() {
 }
 
 #[test]
-fn what_is_not_a_hook_is_an_error() {
+fn invalid_hooks_and_states_are_errors() {
     for json in ["", "[]", "{}", r#"{"hook_event_name": "Stop"}"#] {
         assert!(Hook::read(json.as_bytes()).is_err(), "{json}");
     }

@@ -1,4 +1,5 @@
-//! Measures the time of the scan for each format relative to the floor, in CPU time of one thread.
+//! Measures, for each format, the CPU time of a scan on one thread relative to the floor, which is the time of parsing
+//! the same JSON and ignoring every value.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -29,7 +30,7 @@ pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common:
     let wanted = usize::try_from(arguments.min_mb.saturating_mul(1_000_000))?;
     let mut lines = format!(
         "Medians of {} rounds\n{:<18}  {:>5}  {:>15}  {:>6}  {:>10}  {:>9}  {:>5}\n",
-        arguments.rounds, "format", "files", "KB of a file", "MB", "floor MB/s", "scan MB/s", "ratio"
+        arguments.rounds, "format", "files", "KB per file", "MB", "floor MB/s", "scan MB/s", "ratio"
     );
     let mut figures = serde_json::Map::new();
     for Group { name, files } in &groups {
@@ -57,19 +58,19 @@ pub(crate) fn run(inputs: &[Input], arguments: &Arguments) -> Result<u8, common:
         figures.insert(name.clone(), ratio.into());
     }
     if left > 0 {
-        lines += &format!("left out: {left} files of no format or of several, or packed\n");
+        lines += &format!("left out: {left} files of an unknown format, of several, or compressed\n");
     }
     common::print(&format!("{lines}{}\n", Value::from(figures)))?;
     Ok(0)
 }
 
-/// Groups files by format. Returns the number of files left out: of an unknown format, of several, or packed.
+/// Groups files by format. Returns the number of files left out: of an unknown format, of several, or compressed.
 fn grouped<'i>(inputs: &'i [Input], scanner: &Scanner) -> (Vec<Group<'i>>, usize) {
     let mut groups: BTreeMap<String, Vec<&Input>> = BTreeMap::new();
     let mut left = 0;
     for input in inputs {
         match scanner.scan_slice(&input.path, &input.bytes).format {
-            // The floor does not unpack.
+            // The floor does not decompress.
             Some(format) if !input.bytes.starts_with(b"PK") => {
                 groups.entry(format.to_string()).or_default().push(input);
             }
@@ -105,7 +106,7 @@ fn on_disk(
         let name = input.path.file_name().unwrap_or_default().to_string_lossy();
         std::fs::write(folder.join(format!("{number:06}-{name}")), &input.bytes)?;
     }
-    let ignore = || -> std::io::Result<()> {
+    let run_floor = || -> std::io::Result<()> {
         let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
         let mut paths = entries.collect::<Result<Vec<PathBuf>, _>>()?;
         paths.sort();
@@ -125,10 +126,11 @@ fn on_disk(
     let mut seconds = Vec::new();
     for _ in 0..rounds {
         let (mut ignored, mut files) = (Ok(()), Ok(0));
-        seconds.push([busy(|| ignored = ignore()), busy(|| files = scan())]);
+        seconds.push([busy(|| ignored = run_floor()), busy(|| files = scan())]);
         ignored?;
-        if files? != work.len() {
-            return Err("other files lie in the directory".into());
+        let read = files?;
+        if read != work.len() {
+            return Err(format!("expected {} files in the directory, got {read}", work.len()).into());
         }
     }
     Ok(seconds)

@@ -13,8 +13,8 @@ pub(crate) enum Layout {
 /// Members with judgements, which are much longer than a shortened run.
 const JUDGED: [&str; 2] = ["reward_info", "info"];
 
-/// Returns the runs of a tau2 file in another layout, each cut to its first messages of at most `short` KB. A
-/// file that is not a single JSON value is returned unchanged; one without runs becomes empty.
+/// Returns the runs of a tau2 file in another layout. With `short`, cuts each run as [`cut`] does. A file that is not a
+/// single JSON value is returned unchanged; one without runs becomes empty.
 pub(crate) fn anew(bytes: &[u8], layout: Layout, short: Option<usize>) -> Vec<u8> {
     let Ok(file) = serde_json::from_slice::<&RawValue>(bytes) else { return bytes.to_vec() };
     let mut text = String::new();
@@ -44,7 +44,8 @@ pub(crate) fn anew(bytes: &[u8], layout: Layout, short: Option<usize>) -> Vec<u8
     text.into_bytes()
 }
 
-/// Returns a run without white space, cut to its first messages of at most `short` KB.
+/// Returns a run without white space. With `short`, keeps its first messages up to that many KB in total, and drops its
+/// judgements.
 fn cut(run: &RawValue, short: Option<usize>) -> String {
     let mut text = String::new();
     match (short, serde_json::from_str::<Members<'_>>(run.get())) {

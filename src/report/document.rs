@@ -8,7 +8,7 @@ use crate::merge::RunStrip;
 /// How much of a [`Document`] its text form shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// The answer and the tables that support it.
+    /// The lead and the tables that support it.
     Short,
     /// Everything.
     Full,
@@ -68,7 +68,7 @@ impl Document {
         self
     }
 
-    /// Adds a sentence to the answer, which comes directly under the title.
+    /// Adds a sentence to the lead, which comes directly under the title.
     pub fn lead(&mut self, text: impl Into<String>) -> &mut Self {
         self.lead.push(text.into());
         self

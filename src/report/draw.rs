@@ -235,9 +235,9 @@ pub(super) fn lines(markup: &mut Markup, chart: &LineChart) -> f64 {
     }
     label(markup, "middle", (WIDTH / 2.0, BOTTOM + 32.0), &chart.axis);
     let mut legend = BOTTOM + 52.0;
-    for (place_of_line, one) in chart.lines.iter().enumerate() {
-        let colour = Colour::SERIES.get(place_of_line % Colour::SERIES.len()).copied().unwrap_or(Colour::Ink);
-        let dash = if (place_of_line / 4) % 2 == 1 { "6 3" } else { "none" };
+    for (index, one) in chart.lines.iter().enumerate() {
+        let colour = Colour::SERIES.get(index % Colour::SERIES.len()).copied().unwrap_or(Colour::Ink);
+        let dash = if (index / 4) % 2 == 1 { "6 3" } else { "none" };
         let mut path = String::new();
         let mut pen_down = false;
         for (place, value) in one.values.iter().take(places).enumerate() {
@@ -250,7 +250,7 @@ pub(super) fn lines(markup: &mut Markup, chart: &LineChart) -> f64 {
         if !path.is_empty() {
             stroke(markup, "path", Pen(colour, 2.0, dash), None, &[("d", &path)]);
         }
-        let mark = MARKS.get(place_of_line % MARKS.len()).copied().unwrap_or_default();
+        let mark = MARKS.get(index % MARKS.len()).copied().unwrap_or_default();
         let put = |markup: &mut Markup, at_x: f64, at_y: f64| {
             let place = format!("translate({},{})", number(at_x), number(at_y));
             let shape = [("d", mark), ("transform", place.as_str())];

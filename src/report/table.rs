@@ -14,7 +14,7 @@ use super::wrap::{padded, shortened, width, wrapped};
 pub(super) const TEXT_WIDTH: usize = 80;
 
 /// Minimum width to which text columns are narrowed to make a table fit.
-const LEAST_OF_LABEL: usize = 24;
+const MIN_TEXT_WIDTH: usize = 24;
 
 /// The kind of a column. An interval takes two columns in CSV.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,8 +165,8 @@ impl Table {
         !self.rows.is_empty() && self.rows.iter().all(is_blank)
     }
 
-    /// Renders the table as text that fits `columns` terminal columns, or 40 if `columns` is less. Columns
-    /// that do not fit follow below, with the first columns repeated.
+    /// Renders the table as text that fits a terminal with this many columns, but at least 40. Table columns that do
+    /// not fit continue in blocks below, each of which repeats the leading text columns.
     #[must_use]
     pub fn text(&self, columns: usize) -> String {
         let columns = columns.max(40);
@@ -185,9 +185,9 @@ impl Table {
 
     fn body(&self, columns: usize) -> String {
         let room = columns.saturating_sub(2);
-        let most_of_label = if columns < usize::MAX { (room / 2).max(16) } else { room };
+        let max_text_width = if columns < usize::MAX { (room / 2).max(16) } else { room };
         let cells = self.shown();
-        let mut widths = self.widths(&cells, |kind| if kind == Kind::Text { most_of_label } else { room });
+        let mut widths = self.widths(&cells, |kind| if kind == Kind::Text { max_text_width } else { room });
         self.narrow(&mut widths, columns);
         let blocks: Vec<String> = self
             .blocks(&widths, columns, usize::from(self.grouped))
@@ -221,7 +221,7 @@ impl Table {
             if shown.iter().map(|place| of(place) + 2).sum::<usize>() <= room {
                 return widths.copy_from_slice(&narrowed);
             }
-            let wide = shown.iter().copied().filter(|place| is_text(place) && of(place) > LEAST_OF_LABEL);
+            let wide = shown.iter().copied().filter(|place| is_text(place) && of(place) > MIN_TEXT_WIDTH);
             let Some(widest) = wide.max_by_key(of).and_then(|place| narrowed.get_mut(place)) else { return };
             *widest -= 1;
         }

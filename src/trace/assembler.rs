@@ -118,7 +118,7 @@ impl<'a> Assembler<'a> {
 
     /// Sets the tokens of a turn, unless they are already set. The agent's messages carry them if the turn has no
     /// call; calls carry their own. Holds the run, because a call of this turn may follow.
-    pub(crate) fn spent(&mut self, turn: u64, tokens: Option<Usage>) {
+    pub(crate) fn set_usage(&mut self, turn: u64, tokens: Option<Usage>) {
         if let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) {
             self.hold = true;
             self.spent.add(turn, tokens);

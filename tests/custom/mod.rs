@@ -1,4 +1,4 @@
-//! Makes detectors of a few lines.
+//! Builds small detectors for tests.
 
 use std::borrow::Cow;
 use std::fmt::Debug;

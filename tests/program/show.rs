@@ -31,12 +31,12 @@ fn show_prints_steps_findings_and_counterfactuals() {
 }
 
 #[test]
-fn show_lists_many_runs_and_takes_a_number_for_an_id() {
+fn show_lists_many_runs_and_prefers_an_id_to_a_position() {
     let (out, _) = ends("show", &[RUNS], 0);
     assert!(out.lines().count() > 10 && out.ends_with("Choose one with --run.\n"), "{out}");
     let (first, _) = ends("show", &[RUNS, "--run", "#0"], 0);
     assert_eq!(first, ends("show", &[RUNS, "--run", "0"], 0).0);
-    // An id takes precedence over a position, unless several runs have it. Runs without one are named as in `check`.
+    // An id takes precedence over a position, but must be unique. Runs without an id are named as in `check`.
     let folder = Folder::new("named");
     let run =
         |id: &str, tool: &str| format!("{{\"version\": 1, {id}\"steps\": [{{\"name\": \"{tool}\"}}]}}\n");

@@ -1,4 +1,4 @@
-//! Writes transcripts of chats, and spans.
+//! Writes chat transcripts and OpenTelemetry spans.
 
 use super::{arguments, id, indented, lines, quoted, written};
 use crate::drawn::{Event, Speaker};
@@ -72,7 +72,7 @@ pub(super) fn anthropic(events: &[Event]) -> String {
     format!(r#"{{"model":"m","messages":[{}]}}"#, messages.join(","))
 }
 
-/// Returns the messages of a chat with calls. `behind` follows the other members of each.
+/// Returns the messages of a chat with calls. `behind` is appended to the members of each message but those of tools.
 fn chat(events: &[Event], behind: &str) -> String {
     let messages = written(
         events,
@@ -108,7 +108,7 @@ pub(super) fn openai(events: &[Event]) -> String {
 
 pub(super) fn tau_bench(events: &[Event]) -> String {
     let task = r#""info":{"task":{"user_id":"u","actions":[{"name":"bash","kwargs":{"command":"ls"}}],"instruction":"You want it done."}}"#;
-    // A few turns make a run.
+    // Each run holds a few events.
     let runs = events.chunks(16).enumerate().map(|(number, events)| {
         let messages = chat(events, r#","function_call":null"#);
         format!(r#"{{"task_id":{number},"reward":1.0,{task},"traj":{messages},"trial":0}}"#)

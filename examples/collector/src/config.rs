@@ -1,4 +1,4 @@
-//! The settings of the collector, as `--config FILE.toml` and `--set` give them.
+//! The settings of the collector, from `--config FILE.toml` and `--set`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,7 +59,8 @@ pub(crate) struct Tls {
     pub(crate) key: PathBuf,
 }
 
-/// How long traces are kept open, and how much they may take.
+/// How long traces are kept open, and how much memory they may take, as in [`AssemblerOptions`]. `max_spans` is its
+/// `max_pieces`, and `max_memory_mib` its `max_bytes`.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Traces {
@@ -322,7 +323,7 @@ pub(crate) fn token(file: &Path) -> Result<String, Failure> {
     let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let token = text.trim();
     if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(format!("{}: expected a token of printable ASCII", file.display()).into());
+        return Err(format!("{}: expected a token of printable ASCII without spaces", file.display()).into());
     }
     Ok(token.to_owned())
 }

@@ -19,7 +19,7 @@ const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 
-/// The size of the head of a message: a byte that says whether it is packed, and four for its length.
+/// The size of the head of a message: a byte that says whether it is compressed, and four for its length.
 const HEAD: usize = 5;
 
 pub(crate) fn is_export(path: &str) -> bool {
@@ -34,18 +34,19 @@ pub(crate) async fn take(intake: &Arc<Intake>, request: Request<Incoming>) -> Re
             "expected the content type application/grpc",
         ));
     }
-    let can_unpack = routes::is_packed(request.headers(), &ENCODING)?;
+    let can_unpack = routes::is_gzipped(request.headers(), &ENCODING)?;
     intake
         .take(request.into_body(), move |body| {
             let bad = |message| Refusal::new(StatusCode::BAD_REQUEST, message);
             let (head, message) =
                 body.split_at_checked(HEAD).ok_or_else(|| bad("expected the head of a message"))?;
-            let (packed, length) = head.split_first().ok_or_else(|| bad("expected the head of a message"))?;
+            let (compressed, length) =
+                head.split_first().ok_or_else(|| bad("expected the head of a message"))?;
             let length = length.iter().fold(0, |length, byte| length << 8 | usize::from(*byte));
-            if message.len() != length || (*packed == 1 && !can_unpack) || *packed > 1 {
+            if message.len() != length || (*compressed == 1 && !can_unpack) || *compressed > 1 {
                 return Err(bad("expected one message of the length in its head"));
             }
-            Ok((message, *packed == 1))
+            Ok((message, *compressed == 1))
         })
         .await
 }

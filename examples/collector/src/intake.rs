@@ -108,7 +108,7 @@ impl Intake {
     }
 
     /// Reads a body and hands its spans to the judge. `message` returns the message in the body, and true if
-    /// it is packed with gzip.
+    /// it is compressed with gzip.
     pub(crate) async fn take(
         self: &Arc<Self>,
         mut body: Incoming,
@@ -132,8 +132,8 @@ impl Intake {
         let _reader = self.readers.acquire().await.map_err(|error| failed(&error))?;
         let own = Arc::clone(self);
         let read = tokio::task::spawn_blocking(move || {
-            let (message, is_packed) = message(&body.bytes)?;
-            if is_packed {
+            let (message, is_gzipped) = message(&body.bytes)?;
+            if is_gzipped {
                 let unpacked = own.unpacked(message)?;
                 drop(body);
                 own.read(&unpacked.bytes, unpacked.permit)
@@ -176,9 +176,9 @@ impl Intake {
         Ok(held)
     }
 
-    fn unpacked(&self, packed: &[u8]) -> Result<Held, Refusal> {
+    fn unpacked(&self, compressed: &[u8]) -> Result<Held, Refusal> {
         let mut held = Held { bytes: Vec::new(), permit: self.permit(0)? };
-        let mut reader = flate2::read::MultiGzDecoder::new(packed);
+        let mut reader = flate2::read::MultiGzDecoder::new(compressed);
         loop {
             let before = held.bytes.len();
             let read = reader.by_ref().take(1 << 16).read_to_end(&mut held.bytes);

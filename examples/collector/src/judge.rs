@@ -66,7 +66,7 @@ impl Judge {
                 let (evicted, late) =
                     (counts.traces_evicted - reported.1.traces_evicted, counts.late - reported.1.late);
                 if evicted + late > 0 {
-                    tracing::warn!(evicted_traces = evicted, late_spans = late, "traces were lost in part");
+                    tracing::warn!(evicted_traces = evicted, late_spans = late, "traces lost or incomplete");
                 }
                 reported = (Instant::now(), counts);
             }
@@ -78,8 +78,8 @@ impl Judge {
         self.tell();
     }
 
-    /// Takes spans and those that wait after them, so a trace is judged once for all of its new spans.
-    /// Returns the next task of another kind, if any.
+    /// Takes spans and those queued directly after them, so a trace is judged once for all of its new spans. Returns
+    /// the next task of another kind, if any.
     fn take(
         &mut self,
         mut batch: SpanBatch,

@@ -1,4 +1,4 @@
-//! Sends a load of made-up traces, all open at the same time, over HTTP or gRPC.
+//! Sends synthetic traces, all open at the same time, over HTTP or gRPC, and reports the rate.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,34 +27,34 @@ const BATCH: u64 = 500;
 pub(crate) struct Arguments {
     /// Where to send, as `http://HOST:PORT` or `https://HOST:PORT`
     url: String,
-    /// Call gRPC instead of HTTP
+    /// Send over gRPC instead of HTTP
     #[arg(long)]
     grpc: bool,
-    /// Traces, all open at one time
+    /// Number of traces, all open at the same time
     #[arg(long, default_value_t = 10_000)]
     traces: u64,
-    /// Spans of each trace
+    /// Spans per trace
     #[arg(long, default_value_t = 20)]
     spans: u64,
     /// Leave the traces open
     #[arg(long)]
     open: bool,
-    /// The number of the first trace
+    /// Id of the first trace; the others follow
     #[arg(long, default_value_t = 1)]
     first: u64,
-    /// Requests at one time
+    /// Concurrent requests
     #[arg(long, default_value_t = 4)]
     senders: u64,
-    /// Spans a second at most
+    /// Maximum spans per second
     #[arg(long)]
     rate: Option<u64>,
-    /// Watch this file, a sink of the collector, and report how long findings take from their last span to it
+    /// Watch this file, to which the collector writes, and report the delay from a finding's last span to its event
     #[arg(long, value_name = "EVENTS.jsonl")]
     watch: Option<PathBuf>,
     /// A file with the token of the collector
     #[arg(long)]
     token_file: Option<PathBuf>,
-    /// A file with certificates in PEM to trust
+    /// A PEM file with additional certificates to trust
     #[arg(long)]
     ca_file: Option<PathBuf>,
 }
@@ -115,15 +115,16 @@ pub(crate) async fn run(arguments: Arguments) -> Result<u8, Failure> {
     let traces = load.arguments.traces;
     writeln!(
         out,
-        "{sent} spans of {traces} traces in {seconds:.1} s: {rate:.0} a second; {again} requests sent again"
+        "{sent} spans of {traces} traces in {seconds:.1} s: {rate:.0} spans/s; {again} requests retried"
     )?;
     if let Some(watching) = watching {
         tokio::time::sleep(Duration::from_secs(2)).await;
         ended.store(true, Ordering::Relaxed);
-        let mut delays = watching.join().map_err(|_| "the watch ended early")??;
+        let mut delays = watching.join().map_err(|_| "the thread that watches the file panicked")??;
         delays.sort_unstable();
         let at = |part: usize| delays.get(delays.len() * part / 100).copied().unwrap_or_default().as_millis();
-        writeln!(out, "{} findings; half within {} ms, 99 % within {} ms", delays.len(), at(50), at(99))?;
+        let (median, slowest) = (at(50), at(99));
+        writeln!(out, "{} findings; median delay {median} ms, 99th percentile {slowest} ms", delays.len())?;
     }
     Ok(0)
 }
@@ -145,7 +146,7 @@ impl Load {
                 let due = Duration::from_millis(number * BATCH * 1000 / rate.max(1));
                 tokio::time::sleep_until((self.began + due).into()).await;
             }
-            let made = range.clone().map(|trace| self.made_up(trace, round)).collect();
+            let made = range.clone().map(|trace| self.synthetic_span(trace, round)).collect();
             let body = request(made);
             if self.arguments.watch.is_some() {
                 let now = Instant::now();
@@ -178,9 +179,8 @@ impl Load {
         self.arguments.first + trace
     }
 
-    /// Returns a span of a trace. The last one is that of the agent, which ends the trace; the others are
-    /// those of tools.
-    fn made_up(&self, trace: u64, round: u64) -> Span {
+    /// Returns a tool span of a trace or, as the last one unless traces stay open, the agent's, which ends the trace.
+    fn synthetic_span(&self, trace: u64, round: u64) -> Span {
         let spans = self.arguments.spans;
         let start = 1_700_000_000_000_000_000 + round * 1_000_000;
         let is_root = round + 1 == spans && !self.arguments.open;

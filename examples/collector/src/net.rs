@@ -26,7 +26,7 @@ use crate::routes::{self, Body};
 use crate::stop::Stopped;
 
 /// How long the head of a request, or a TLS handshake, may take. Also the interval of HTTP/2 pings.
-const HEAD: Duration = Duration::from_secs(20);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Maximum number of bytes that an HTTP/2 client may send before they are read.
 const WINDOW: u32 = 256 << 10;
@@ -59,7 +59,8 @@ impl Connections {
         self.requests.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Starts the task of a connection. Its [`Held`] removes it from the list when it ends.
+    /// Starts the task of a connection, then closes the connections used least recently while there are too many. The
+    /// task owns a [`ConnectionGuard`], which removes the connection from the list when the task ends.
     fn start(&self, place: u64, spawn: impl FnOnce() -> AbortHandle) {
         let mut open = self.lock();
         open.insert(place, spawn());
@@ -70,7 +71,7 @@ impl Connections {
         }
     }
 
-    /// Notes a request on the connection at this place, which makes it the latest.
+    /// Makes the connection with this rank the latest, because it has sent a request.
     fn touch(&self, place: &AtomicU64) {
         let mut open = self.lock();
         if let Some(handle) = open.remove(&place.load(Ordering::Relaxed)) {
@@ -106,7 +107,7 @@ pub(crate) fn acceptor(tls: &Tls) -> Result<TlsAcceptor, Failure> {
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Accepts connections until the program is stopped, and serves them until they end or the time is over.
+/// Accepts connections until the program is stopped, and serves them until they end or the deadline passes.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -136,7 +137,7 @@ pub(crate) async fn serve(
             Arc::clone(&connections),
             Arc::clone(&place),
         );
-        let held = Held { connections: Arc::clone(&connections), place };
+        let held = ConnectionGuard { connections: Arc::clone(&connections), place };
         connections.start(latest, || {
             tasks.spawn(async move {
                 let _held = held;
@@ -152,12 +153,12 @@ pub(crate) async fn serve(
 }
 
 /// Removes a connection from the list when it ends.
-struct Held {
+struct ConnectionGuard {
     connections: Arc<Connections>,
     place: Arc<AtomicU64>,
 }
 
-impl Drop for Held {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.connections.lock().remove(&self.place.load(Ordering::Relaxed));
     }
@@ -179,7 +180,7 @@ async fn connection(
     match tls {
         None => http(stream, answer, stopped).await,
         Some(tls) => {
-            if let Ok(Ok(stream)) = tokio::time::timeout(HEAD, tls.accept(stream)).await {
+            if let Ok(Ok(stream)) = tokio::time::timeout(HEAD_TIMEOUT, tls.accept(stream)).await {
                 http(stream, answer, stopped).await;
             }
         }
@@ -193,14 +194,14 @@ async fn http<A: Future<Output = Response<Body>> + Send + 'static>(
     mut stopped: Stopped,
 ) {
     let mut builder = Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
     builder
         .http2()
         .timer(TokioTimer::new())
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .max_concurrent_streams(STREAMS)
-        .keep_alive_interval(HEAD);
+        .keep_alive_interval(HEAD_TIMEOUT);
     let service = service_fn(|request| {
         let answer = answer(request);
         async move { Ok::<_, std::convert::Infallible>(answer.await) }

@@ -35,8 +35,10 @@ pub(crate) async fn answer(intake: Arc<Intake>, request: Request<Incoming>) -> R
         return text(StatusCode::NOT_FOUND, TEXT, known);
     }
     let is_post = is_grpc || path.starts_with("/v1/");
-    if request.method() != if is_post { Method::POST } else { Method::GET } {
-        return text(StatusCode::METHOD_NOT_ALLOWED, TEXT, "another method is expected\n");
+    let method = if is_post { Method::POST } else { Method::GET };
+    if request.method() != method {
+        let message = format!("expected {method}, got {}\n", request.method());
+        return text(StatusCode::METHOD_NOT_ALLOWED, TEXT, message);
     }
     if !is_open && !is_allowed(&intake, request.headers()) {
         let refusal = Refusal::new(StatusCode::UNAUTHORIZED, "expected the token of this collector");
@@ -88,7 +90,7 @@ fn text(status: StatusCode, kind: &'static str, content: impl Into<Bytes>) -> Re
     answer
 }
 
-/// Returns true if the request has the token, or none is set. The comparison takes equally long wherever they
+/// Returns true if the request has the token, or none is set. The comparison takes equally long wherever the two tokens
 /// differ, so its timing does not reveal the token.
 fn is_allowed(intake: &Intake, headers: &HeaderMap) -> bool {
     let Some(token) = &intake.token else { return true };
@@ -105,15 +107,15 @@ pub(crate) fn has(headers: &HeaderMap, name: &HeaderName, values: &[&str]) -> bo
     values.iter().any(|known| known.eq_ignore_ascii_case(value))
 }
 
-/// Returns true if a header names gzip, and false if it names no encoding. Refuses other encodings.
-pub(crate) fn is_packed(headers: &HeaderMap, name: &HeaderName) -> Result<bool, Refusal> {
+/// Returns true if a header names gzip, and false if it names `identity` or no encoding. Refuses other encodings.
+pub(crate) fn is_gzipped(headers: &HeaderMap, name: &HeaderName) -> Result<bool, Refusal> {
     if has(headers, name, &["gzip", "x-gzip"]) {
         return Ok(true);
     }
     if has(headers, name, &["", "identity"]) {
         return Ok(false);
     }
-    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected the encoding gzip or none"))
+    Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "expected the encoding gzip or identity"))
 }
 
 async fn take(intake: &Arc<Intake>, request: Request<Incoming>) -> Result<Taken, Refusal> {
@@ -121,8 +123,8 @@ async fn take(intake: &Arc<Intake>, request: Request<Incoming>) -> Result<Taken,
         let message = "expected the content type application/json or application/x-protobuf";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
     }
-    let is_packed = is_packed(request.headers(), &CONTENT_ENCODING)?;
-    intake.take(request.into_body(), move |body| Ok((body, is_packed))).await
+    let is_gzipped = is_gzipped(request.headers(), &CONTENT_ENCODING)?;
+    intake.take(request.into_body(), move |body| Ok((body, is_gzipped))).await
 }
 
 fn refused(refusal: &Refusal, is_json: bool) -> Response<Body> {

@@ -1,15 +1,15 @@
-//! The end of the program, with one deadline for everything that still runs.
+//! Shutdown, with one deadline for all tasks.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Announces the end of the program.
+/// Begins the shutdown.
 #[derive(Debug)]
 pub(crate) struct Stop(watch::Sender<Option<Instant>>);
 
-/// Receives the announcement of the end.
+/// Waits for the shutdown and its deadline.
 #[derive(Debug, Clone)]
 pub(crate) struct Stopped(watch::Receiver<Option<Instant>>);
 
@@ -19,7 +19,7 @@ pub(crate) fn channel() -> (Stop, Stopped) {
 }
 
 impl Stop {
-    /// Announces the end, and sets how long everything may continue from now.
+    /// Begins the shutdown, with a deadline `time` from now. A second call moves the deadline.
     pub(crate) fn within(&self, time: Duration) {
         self.0.send_replace(Some(Instant::now() + time));
     }
@@ -30,7 +30,7 @@ impl Stopped {
         self.0.borrow().is_some()
     }
 
-    /// Waits until the end is announced.
+    /// Waits until the shutdown begins.
     pub(crate) async fn begun(&mut self) {
         // If the sender is gone, the program is ending.
         let _ = self.0.wait_for(Option::is_some).await;

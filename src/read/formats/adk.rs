@@ -180,7 +180,7 @@ fn conversation(
                         || text.as_ref().is_some_and(|text| text.text().starts_with("Error: "));
                     contents.run.answer_call(call, text, Outcome::by_text(has_failed));
                 }
-                None => contents.run.answer_in_part(call, UNTOLD),
+                None => contents.run.answer_without_text(call, UNTOLD),
             }
         }
         let responses = items(either(&between, ["tool_responses", "toolResponses"]));
@@ -188,7 +188,7 @@ fn conversation(
             let call = contents.call(&Members::from(call));
             // Older sets hold only the calls, so their outcome is unknown.
             if responses.is_empty() {
-                contents.run.answer_in_part(call, UNTOLD);
+                contents.run.answer_without_text(call, UNTOLD);
             }
         }
         for response in responses {

@@ -53,7 +53,7 @@ impl<'a> Task<'a> {
         let actor = match message.name("role").as_deref() {
             Some(role @ ("assistant" | "user" | "system")) => words::actor_of(role),
             Some("tool") => return self.answer(message, content),
-            _ => return self.run.pass_over("messages of other roles", 1),
+            _ => return self.run.pass_over("messages with other roles", 1),
         };
         self.run.say(actor, content);
         if actor == Actor::Agent {
@@ -66,8 +66,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// Answers the open call with the message's id or, if either has no id, the oldest open call with the
-    /// same name.
+    /// Answers the open call with the message's id. If the message or the call has no id, answers the oldest open call
+    /// with the message's tool name, or with any name if the message has none.
     fn answer(&mut self, message: &Members<'a>, content: Option<TextCow<'a>>) {
         let call = message.object("tool_call");
         let id = message.get("tool_call_id").or_else(|| call.get("id")).and_then(common::ident);

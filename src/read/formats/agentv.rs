@@ -48,7 +48,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     run.turn(message.time("start_time"));
-    run.spent(tokens::of_keys(&message.object("token_usage"), &["input"], &["output"], &["cached"]));
+    run.set_usage(tokens::of_keys(&message.object("token_usage"), &["input"], &["output"], &["cached"]));
     let role = message.name("role").unwrap_or(Cow::Borrowed("assistant"));
     run.say(words::actor_of(&role), message.text("content"));
     for call in message.objects("tool_calls") {

@@ -1,5 +1,5 @@
-//! Messages of the Vercel AI SDK: texts and calls in `parts` or `toolInvocations`. A call includes its state
-//! and result. A stream of events makes up one message.
+//! Messages of the Vercel AI SDK: texts and calls in `parts`, or calls in `toolInvocations` next to `content`. A call
+//! includes its state and result. Also reads streams of events, which build messages piece by piece.
 
 use super::prelude::*;
 
@@ -44,7 +44,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     run.give(runs);
 }
 
-/// A stream of events, in which texts and arguments come in pieces. An element with a role is a message of its own.
+/// A stream of events that carry texts and arguments in pieces. An element with a role is a complete message.
 #[derive(Default)]
 struct Stream<'a> {
     run: Recording<'a>,
@@ -68,7 +68,7 @@ impl<'a> Stream<'a> {
         match &*kind {
             "text-delta" => match event.name("delta") {
                 Some(delta) => self.said.get(event.ident("id"), |_| String::new()).push_str(&delta),
-                None => self.run.pass_over("parts of other types", 1),
+                None => self.run.pass_over("text deltas without text", 1),
             },
             "text-end" => {
                 let said = std::mem::take(self.said.get(event.ident("id"), |_| String::new()));
@@ -101,7 +101,7 @@ impl<'a> Stream<'a> {
             "tool-output-error" => self.run.answer(id, None, event.result("errorText"), Outcome::flag(true)),
             "tool-output-denied" => self.run.answer(id, None, None, Outcome::REFUSED),
             "error" => self.run.say(Actor::Environment, event.text("errorText")),
-            _ => self.run.pass_over("parts of other types", 1),
+            _ => self.run.pass_over("events of other types", 1),
         }
     }
 

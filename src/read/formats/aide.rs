@@ -39,7 +39,7 @@ fn node<'a>(node: &Members<'a>, run: &mut Recording<'a>) {
     } else if node.is("_term_out", Kind::List) {
         run.answer_call(call, Some(lines.concat().into()), Outcome::flag(failed));
     } else if failed {
-        run.answer_in_part(call, Outcome::flag(true));
+        run.answer_without_text(call, Outcome::flag(true));
     }
     run.say(Actor::Agent, node.text("analysis"));
 }

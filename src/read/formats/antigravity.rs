@@ -58,7 +58,7 @@ fn read_step<'a>(
 ) {
     run.turn(step.time("created_at"));
     run.model(step.name("model"));
-    run.spent(step.get("usage").or_else(|| step.get("usage_metadata")).and_then(tokens::usage));
+    run.set_usage(step.get("usage").or_else(|| step.get("usage_metadata")).and_then(tokens::usage));
     let content = step.get("content");
     let error = step.get("error").filter(|error| !matches!(error.bytes(), b"null" | b"\"\""));
     match (step.name("type").as_deref(), step.name("source").as_deref()) {
@@ -75,7 +75,7 @@ fn read_step<'a>(
                     run.answer_call(call, words::result(error), Outcome::flag(true));
                 }
             } else if is_done {
-                open.drain(..).for_each(|(call, _)| run.answer_in_part(call, Outcome::flag(false)));
+                open.drain(..).for_each(|(call, _)| run.answer_without_text(call, Outcome::flag(false)));
             }
         }
         (

@@ -67,7 +67,7 @@ impl<'a> Open<'a> {
                 self.said.push_str(&step.name("text_delta").unwrap_or_default());
                 if step.name("state").as_deref() != Some("ACTIVE") {
                     self.flush();
-                    self.run.spent(step.get("usage").and_then(usage));
+                    self.run.set_usage(step.get("usage").and_then(usage));
                 }
             }
             Some("tool") => {

@@ -177,7 +177,7 @@ impl<'a> Trajectory<'a> {
         }
         let is_result = extra.name("openclaw_role").as_deref() == Some("toolResult");
         self.run.say(actor, message.filter(|_| !is_result));
-        self.run.spent(Some(usage_of(&step.object("metrics"))));
+        self.run.set_usage(Some(usage_of(&step.object("metrics"))));
         let mut numbers = Vec::with_capacity(calls.len());
         for call in calls {
             let id = call.name("tool_call_id").or_else(|| call.name("id"));

@@ -26,7 +26,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
         let trace = root(&id, &parents, &mut roots);
         let mut span = Observed::new(trace, id, ident(either("parent_uuid")));
         span.name(ident(either("name")).unwrap_or_default());
-        span.lasted(start.time("timestamp"), end.time("timestamp"));
+        span.set_times(start.time("timestamp"), end.time("timestamp"));
         span.kind(ident(either("category")));
         let [asked, given] = [start.get("data"), end.get("data")];
         let (asked, given) = match either("category").and_then(common::name).as_deref() {

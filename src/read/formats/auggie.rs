@@ -22,7 +22,7 @@ fn read(session: &Members<'_>, runs: &mut Runs<'_>) {
         let exchange = entry.object("exchange");
         let nodes = |key| exchange.objects(key);
         run.turn(nodes("response_nodes").find_map(|node| node.time("timestamp_ms")));
-        run.spent(nodes("response_nodes").find_map(|node| node.usage("token_usage")));
+        run.set_usage(nodes("response_nodes").find_map(|node| node.usage("token_usage")));
         for node in nodes("request_nodes") {
             let result = node.object("tool_result_node");
             if result.keys().next().is_some() {

@@ -99,7 +99,7 @@ fn has_calls(message: Raw<'_>) -> bool {
 fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
     let content = message.get("content");
     run.turn(message.time("created_at"));
-    run.spent(message.usage("models_usage"));
+    run.set_usage(message.usage("models_usage"));
     let kind = message.name("type").unwrap_or_default();
     // Summaries and chunks repeat other messages, and thoughts are reasoning.
     if matches!(&*kind, "ToolCallSummaryMessage" | "ModelClientStreamingChunkEvent" | "ThoughtEvent") {

@@ -58,7 +58,7 @@ fn step<'a>(
     run.say(Actor::Agent, step.object("rationale").text("text"));
     let usage = step.object("modelInvocationOutput").object("metadata").object("usage");
     if let Some(usage) = usage.whole() {
-        run.spent(tokens::usage(usage));
+        run.set_usage(tokens::usage(usage));
     }
     let given = step.object("invocationInput");
     if let Some((name, arguments)) = call(&given) {

@@ -142,7 +142,7 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
     match result.kind() {
         Kind::Object => {
             let call = add(result, run);
-            run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
+            run.answer_without_text(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
         }
         Kind::List => items(Some(result)).into_iter().for_each(|result| read_result(result, run)),
         _ => {
@@ -153,7 +153,7 @@ fn read_result<'a>(result: Raw<'a>, run: &mut Recording<'a>) {
             run.say(Actor::Agent, text);
             for code in calls {
                 let call = add_code(&code, run);
-                run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
+                run.answer_without_text(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
             }
         }
     }

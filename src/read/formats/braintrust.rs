@@ -28,7 +28,7 @@ fn span<'a>(row: &Members<'a>) -> Read<Observed<'a>> {
     let mut span = Observed::new(own("root_span_id"), own("span_id"), parent);
     span.name(attributes.name("name").unwrap_or_default());
     let moment = |key: &str| metrics.get(key).and_then(time::of_seconds);
-    span.lasted(moment("start").or_else(|| row.time("created")), moment("end"));
+    span.set_times(moment("start").or_else(|| row.time("created")), moment("end"));
     let error = row.present("error").filter(|error| error.string().is_none_or(|text| !text.is_empty()));
     if let Some(error) = error {
         span.ended(true, Some(error.string().unwrap_or_else(|| error.spelling())));

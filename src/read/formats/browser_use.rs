@@ -27,7 +27,7 @@ fn entry<'a>(entry: &Members<'a>, run: &mut Recording<'a>) {
     let tokens = metadata.integer("input_tokens");
     let duration_ns = time("step_end_time").and_then(|end| end.checked_sub(time("step_start_time")?));
     let input_tokens = tokens.and_then(|tokens| u64::try_from(tokens).ok()).filter(|tokens| *tokens > 0);
-    run.spent(Some(Usage { duration_ns, input_tokens, ..Usage::default() }));
+    run.set_usage(Some(Usage { duration_ns, input_tokens, ..Usage::default() }));
     let output = entry.object("model_output");
     let thoughts = output.object("current_state");
     run.say(Actor::Agent, text(thoughts.get("next_goal").or_else(|| output.get("next_goal"))));

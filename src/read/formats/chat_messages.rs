@@ -301,7 +301,7 @@ impl<'a> Conversation<'a> {
     fn say(&mut self, turn: u64, text: Option<TextCow<'a>>) {
         if let Some(text) = text {
             self.assembler.message_at(Actor::Agent, turn, text, self.time);
-            self.assembler.spent(turn, self.usage);
+            self.assembler.set_usage(turn, self.usage);
         }
     }
 

@@ -370,7 +370,7 @@ impl<'a> Session<'a> {
         });
         let turns = (0..).zip(&self.usages).take(settled).skip(self.settled);
         for (turn, usage) in turns {
-            self.run.steps.spent(turn, Some(*usage));
+            self.run.steps.set_usage(turn, Some(*usage));
         }
         self.settled = settled.max(self.settled);
     }

@@ -77,7 +77,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 run.answer(id("tool_use_id"), None, observed, Outcome::REFUSED);
                 refused.extend(id("tool_use_id"));
             }
-            Some("span.model_request_end") => run.spent(event.usage("model_usage")),
+            Some("span.model_request_end") => run.set_usage(event.usage("model_usage")),
             Some("session.error") => run.say(Actor::Environment, event.result("error")),
             Some("span.outcome_evaluation_end") => {
                 run.reward = event.name("result").as_deref().and_then(graded);

@@ -70,7 +70,8 @@ fn incomplete(messages: &[Members<'_>], texts: &[Option<Cow<'_, str>>]) -> Vec<b
     found
 }
 
-/// Returns a text without the tags that Cline removes, to compare it with another. The last tag may be cut off.
+/// Returns a text without a leading `<thinking>` tag and an unfinished tag at its end, to compare it with a text from
+/// which Cline has removed these.
 fn plain(text: &str) -> &str {
     let text = text.trim_start();
     let text = text.strip_prefix("<thinking>").unwrap_or(text);
@@ -78,7 +79,7 @@ fn plain(text: &str) -> &str {
     text.get(..tag.unwrap_or(text.len())).unwrap_or(text).trim()
 }
 
-/// Beginnings of the names of tools whose `content` is what they found, even before the user approves the call.
+/// Prefixes of the names of tools whose `content` holds their results, even before the user approves the call.
 const SEARCHES: [&str; 3] = ["searchFiles", "listFiles", "listCodeDefinitionNames"];
 
 struct Task<'a> {
@@ -116,7 +117,7 @@ impl<'a> Task<'a> {
                 self.results(&request);
                 self.run.metadata.termination = None;
                 let input = ["tokensIn", "cacheReads", "cacheWrites"];
-                self.run.spent(tokens::of_keys(&json, &input, &["tokensOut"], &["cacheReads"]));
+                self.run.set_usage(tokens::of_keys(&json, &input, &["tokensOut"], &["cacheReads"]));
             }
             "command_output" | "mcp_server_response" | "browser_action_result" => {
                 // A blank text is a question about a running command, not output.
@@ -193,13 +194,13 @@ impl<'a> Task<'a> {
     /// Answers the open calls with the results in a request, or else with their output.
     fn results(&mut self, request: &str) {
         let results = text_results::bracketed(request.trim_start());
-        let is_each = results.len() == self.open.len();
+        let is_one_to_one = results.len() == self.open.len();
         let texts: Vec<_> = results.iter().map(|result| result.text).collect();
         let whole = text_calls::answer_of(&texts.join("\n"));
         let last = self.open.len().saturating_sub(1);
         for (at, (call, printed)) in std::mem::take(&mut self.open).into_iter().enumerate() {
             let answer = match texts.get(at) {
-                Some(text) if is_each => text_calls::answer_of(text),
+                Some(text) if is_one_to_one => text_calls::answer_of(text),
                 // Results that do not match the calls one to one go to the last call.
                 _ if at == last && !texts.is_empty() => whole.clone(),
                 _ if !printed.is_empty() => {
@@ -232,7 +233,7 @@ fn opening(text: &str) -> Option<(&str, &str)> {
     rest.strip_prefix('>').map(|inside| (name, inside))
 }
 
-/// `<tool><parameter>value</parameter></tool>`, for the tools of Cline and Roo.
+/// Parses calls of the form `<tool><parameter>value</parameter></tool>`, for the tools of Cline and Roo.
 pub(in crate::read) fn calls(text: &str) -> Vec<Written> {
     let (mut calls, mut rest) = (Vec::new(), text);
     while let Some((_, from)) = rest.find('<').and_then(|at| rest.split_at_checked(at)) {

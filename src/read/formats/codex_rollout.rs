@@ -238,7 +238,7 @@ impl<'a> Session<'a> {
     /// Ends the turn of the model, and returns the turn after it.
     fn others_turn(&mut self) -> u64 {
         if let Some(tokens) = self.counts.take_ahead() {
-            self.spent(tokens);
+            self.set_usage(tokens);
         }
         self.is_open = false;
         self.next
@@ -278,7 +278,7 @@ impl<'a> Session<'a> {
                 let info = event.object("info");
                 let tokens = info.usage("last_token_usage")?;
                 if self.counts.is_new(tokens, info.usage("total_token_usage"), self.is_open) {
-                    self.spent(tokens);
+                    self.set_usage(tokens);
                 }
             }
             kind @ ("exec_command_end" | "patch_apply_end" | "mcp_tool_call_end") => {
@@ -374,9 +374,9 @@ impl<'a> Session<'a> {
     }
 
     /// Sets the token counts of the message and the calls that wait for them.
-    fn spent(&mut self, tokens: Usage) {
+    fn set_usage(&mut self, tokens: Usage) {
         if let Some(turn) = self.counts.said.take() {
-            self.run.steps.spent(turn, Some(tokens));
+            self.run.steps.set_usage(turn, Some(tokens));
         }
         for place in std::mem::take(&mut self.counts.waiting) {
             if let Some(usage) = self.usage(place) {

@@ -96,7 +96,7 @@ impl<'a> Open<'a> {
             "assistant.message" => {
                 agent.say(Actor::Agent, data.message("content"));
                 let output_tokens = data.count("outputTokens");
-                agent.spent(Some(Usage { output_tokens, ..Usage::default() }));
+                agent.set_usage(Some(Usage { output_tokens, ..Usage::default() }));
                 for request in data.objects("toolRequests") {
                     self.call(caller.as_ref(), &request, request.name("name"));
                 }

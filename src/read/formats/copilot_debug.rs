@@ -38,13 +38,13 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             Some("agent_response") => respond(&attributes, run),
             Some("llm_request") => {
                 run.model(attributes.name("model"));
-                run.spent(entry.usage("attrs"));
+                run.set_usage(entry.usage("attrs"));
                 run.say(Actor::Environment, attributes.text("error"));
             }
             Some("tool_call") => {
                 let call = run.call(None, entry.name("name"), attributes.get("args"));
                 let duration = entry.count("dur").and_then(|time| time.checked_mul(1_000_000));
-                run.lasted(call, time, duration.and_then(|duration| duration.checked_add(time?)));
+                run.set_times(call, time, duration.and_then(|duration| duration.checked_add(time?)));
                 let failed = entry.name("status").as_deref() == Some("error");
                 let observed = attributes.result("error").or_else(|| attributes.result("result"));
                 run.answer_call(call, observed, Outcome::flag(failed));
@@ -87,13 +87,13 @@ fn read_export(export: &Members<'_>, runs: &mut Runs<'_>) {
                     let request = entry.object("metadata");
                     run.turn(request.time("startTime"));
                     run.model(request.name("model"));
-                    run.spent(request.usage("usage"));
+                    run.set_usage(request.usage("usage"));
                     run.say(Actor::Agent, entry.object("response").get("message").and_then(lines));
                 }
                 Some("toolCall") => {
                     let id = entry.name("id").map(|id| Cow::from(short(&id).to_owned()));
                     let call = run.call(id, entry.name("tool"), entry.get("args"));
-                    run.lasted(call, entry.time("time"), None);
+                    run.set_times(call, entry.time("time"), None);
                     if let Some(response) = entry.get("response") {
                         let observed = lines(response);
                         let outcome = observed.as_ref().map(|text| told(text.text()));

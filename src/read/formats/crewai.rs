@@ -68,7 +68,7 @@ fn read_event<'a>(event: &Members<'a>, run: &mut Recording<'a>) {
         }
         Some("llm_call_completed") => {
             run.model(data.name("model"));
-            run.spent(data.usage("usage"));
+            run.set_usage(data.usage("usage"));
             if data.name("call_type").as_deref() != Some("tool_call") {
                 run.say(Actor::Agent, data.text("response"));
             }

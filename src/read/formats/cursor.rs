@@ -55,7 +55,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let id = object.name("bubbleId").unwrap_or_default();
                 chats.get(String::new(), |id| Chat::of_id(id)).bubbles.push((id, object.clone()));
             }
-            _ => runs.pass_over("rows of other keys", 1),
+            _ => runs.pass_over("rows with other keys", 1),
         }
     }
     chats.into_values().filter(|chat| !chat.bubbles.is_empty()).for_each(|chat| chat.give(runs));

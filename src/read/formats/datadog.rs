@@ -20,7 +20,7 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     span.name(own("name"));
     let start = members.count("start_ns").or_else(|| members.get("start_ms").and_then(time::of_milliseconds));
     let duration = members.get("duration").and_then(time::of_nanoseconds);
-    span.lasted(start, start.zip(duration).map(|(start, duration)| start.saturating_add(duration)));
+    span.set_times(start, start.zip(duration).map(|(start, duration)| start.saturating_add(duration)));
     match members.name("status").as_deref() {
         Some("error") => span.ended(true, None),
         Some("ok") => span.ended(false, None),

@@ -102,7 +102,7 @@ fn span<'a>(trace: &Members<'a>, members: &Members<'a>, kind: &'static str) -> R
     let id = |of: &Members<'a>| of.name("uuid").unwrap_or_default();
     let mut span = Observed::new(id(trace), id(members), name("parentUuid"));
     span.name(name("name").unwrap_or_default());
-    span.lasted(members.time("startTime"), members.time("endTime"));
+    span.set_times(members.time("startTime"), members.time("endTime"));
     match name("status").as_deref() {
         Some("ERRORED") => span.ended(true, name("error")),
         Some("SUCCESS") => span.ended(false, None),

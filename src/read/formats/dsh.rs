@@ -106,7 +106,12 @@ impl<'a> Open<'a> {
         self.run.model(message.object("source").name("model"));
         self.run.model(data.object("provenance").name("model"));
         let usage = data.object("usage");
-        self.run.spent(tokens::of_keys(&usage, &["inputTokens"], &["outputTokens"], &["cacheReadTokens"]));
+        self.run.set_usage(tokens::of_keys(
+            &usage,
+            &["inputTokens"],
+            &["outputTokens"],
+            &["cacheReadTokens"],
+        ));
         for part in message.objects("content") {
             match part.name("type").as_deref() {
                 Some("text") => self.run.say(Actor::Agent, part.text("text")),

@@ -145,7 +145,7 @@ impl<'a> Run<'a> {
             self.last_text = None;
         }
         if actor == Actor::Agent {
-            self.recording.spent(event.get(&["usage"]).and_then(tokens::usage));
+            self.recording.set_usage(event.get(&["usage"]).and_then(tokens::usage));
         }
         if actor != Actor::User {
             self.recording.model(event.ident(&["model", "model_id", "modelId"]));
@@ -198,7 +198,7 @@ impl<'a> Run<'a> {
             self.recording.answer_call(number, observed, outcome);
             self.open.forget_started();
         } else if outcome != Outcome::UNMARKED && outcome != Outcome::RUNNING {
-            self.recording.answer_in_part(number, outcome);
+            self.recording.answer_without_text(number, outcome);
         } else if let Some(form) = event.form_of_step() {
             self.open.start(form, number);
         }
@@ -247,7 +247,7 @@ impl<'a> Run<'a> {
         if output.is_some() {
             self.answer(number, event);
         } else if let Some(failed) = event.has_failed().filter(|_| id.is_none()) {
-            self.recording.answer_in_part(number, Outcome::flag(failed));
+            self.recording.answer_without_text(number, Outcome::flag(failed));
         } else if let Some(form) = form {
             if id.is_some() { self.open.announce(form, number) } else { self.open.start(form, number) }
         }

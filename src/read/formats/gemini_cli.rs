@@ -100,7 +100,7 @@ fn calls<'a>(message: &Members<'a>, results: &Results<'a>, run: &mut Recording<'
     run.pass_over("items in lists of calls that are not calls", others.len() as u64);
     // Thinking counts as output.
     let output = ["output", "thoughts"];
-    run.spent(tokens::of_keys(&message.object("tokens"), &["input"], &output, &["cached"]));
+    run.set_usage(tokens::of_keys(&message.object("tokens"), &["input"], &output, &["cached"]));
     for call in calls.into_iter().map(Members::from) {
         run.time(call.time("timestamp"));
         let name = call.name("name").unwrap_or_default();

@@ -105,7 +105,7 @@ impl<'a> Contents<'a> {
         let actor = words::actor_of(role);
         let parts = recorded::items(content.and_then(|content| content.member("parts")));
         self.run.turn(time);
-        self.run.spent(tokens);
+        self.run.set_usage(tokens);
         let mut texts = Vec::new();
         for part in parts {
             let (text, call) = (part.member("text"), call_of(part));
@@ -155,7 +155,7 @@ impl<'a> Contents<'a> {
         let candidates = response.list("candidates");
         if let Some(candidate) = candidates.first() {
             self.add("model", candidate.member("content"), None);
-            self.run.spent(usage(response.get("usageMetadata")));
+            self.run.set_usage(usage(response.get("usageMetadata")));
             self.run.model(response.name("modelVersion"));
             self.run.metadata.termination =
                 candidate.member("finishReason").and_then(common::name).map(Cow::into_owned);

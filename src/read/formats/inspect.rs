@@ -68,7 +68,8 @@ pub(super) fn sample(value: Raw<'_>, position: u64, eval: &Metadata, runs: &mut 
     Ok(())
 }
 
-/// Returns the value of a score: a number, or Inspect's value of the letter for correct, partial, incorrect or none.
+/// Returns the value of a score: a number, or Inspect's value for `C` (correct), `P` (partial), `I` (incorrect) or `N`
+/// (no answer).
 fn reward(score: Raw<'_>) -> Option<f64> {
     let value = score.member("value")?;
     match value.kind() {
@@ -97,8 +98,8 @@ pub(super) fn outcome(result: &Members<'_>) -> (Outcome, Option<Box<str>>) {
     (outcome, kind.map(|kind| kind.as_ref().into()))
 }
 
-/// Returns the observation in the message of a tool: its content or, if that is empty, the message of its error.
-/// After a timeout, the content is what the tool had written by then.
+/// Returns the observation in a tool's message: its content or, if that is empty, the message of its error. After a
+/// timeout, always returns the content, which is what the tool had written by then.
 pub(super) fn observation<'a>(result: &Members<'a>) -> Option<TextCow<'a>> {
     let content = result.result("content");
     let error = result.object("error");
@@ -121,7 +122,7 @@ impl<'a> Conversation<'a> {
         let role = message.name("role").unwrap_or_default();
         if role == "tool" {
             let observation =
-                observation(message).map(|words| self.attachments.put_into(words)).transpose()?;
+                observation(message).map(|words| self.attachments.resolve(words)).transpose()?;
             let (outcome, error_type) = outcome(message);
             let mut answer = outcome.answer(observation.into());
             answer.error_type = error_type;
@@ -141,7 +142,7 @@ impl<'a> Conversation<'a> {
         let found: Vec<_> = calls.map(|call| tool_call(&Members::from(call), turn)).collect();
         let ids = found.iter().filter_map(|call| call.id.as_deref());
         let tokens = self.measured.tokens(id.as_deref(), ids);
-        self.steps.spent(turn, tokens.filter(|_| found.is_empty()));
+        self.steps.set_usage(turn, tokens.filter(|_| found.is_empty()));
         for mut call in found {
             let execution = call.id.as_deref().and_then(|id| self.measured.next_execution(id));
             call.time = execution.and_then(|execution| execution.time);
@@ -162,7 +163,7 @@ fn tool_call<'a>(call: &Members<'a>, turn: u64) -> Call<'a> {
 /// Long texts in a separate object, to which messages refer by name.
 struct Attachments<'a> {
     all: Option<Raw<'a>>,
-    /// By name, once one was requested.
+    /// The attachments by name; `None` until one is requested.
     found: Option<BTreeMap<String, Raw<'a>>>,
     left: usize,
 }
@@ -192,7 +193,7 @@ impl<'a> Attachments<'a> {
     }
 
     /// Returns the text with attachments in place of references to them.
-    fn put_into(&mut self, words: TextCow<'a>) -> Read<TextCow<'a>> {
+    fn resolve(&mut self, words: TextCow<'a>) -> Read<TextCow<'a>> {
         static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("attachment:"));
         let text = words.text();
         // The finder omits the slashes, which JSON may escape.
@@ -211,7 +212,7 @@ impl<'a> Attachments<'a> {
             if let Some((text, after)) = self.get(after) {
                 let attachment = text.json().string()?;
                 self.left = self.left.checked_sub(attachment.len()).ok_or_else(|| {
-                    let what = format!("its attachments take more than {} MiB", MOST_COPIED >> 20);
+                    let what = format!("expected attachments of at most {} MiB", MOST_COPIED >> 20);
                     Fault::other(text.offset(), Error::new(ErrorKind::TooLarge, what))
                 })?;
                 out.push_str(&attachment);

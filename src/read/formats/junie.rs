@@ -50,7 +50,7 @@ fn block<'a>(event: &Members<'a>, time: Option<u64>, run: &mut Recording<'a>) {
             let outcome = Outcome::of_word(&status.to_ascii_lowercase()).unwrap_or(Outcome::UNMARKED);
             match event.result("output") {
                 Some(output) => run.answer_call(call, Some(output), outcome),
-                None => run.answer_in_part(call, outcome),
+                None => run.answer_without_text(call, outcome),
             }
         }
         ("UserPromptEvent", ..) => {

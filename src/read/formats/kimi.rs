@@ -145,7 +145,7 @@ impl<'a> Open<'a> {
             }
             "StatusUpdate" | "step.end" => {
                 self.in_step &= kind != "step.end";
-                self.run.spent(payload.first(&["token_usage", "usage"]).and_then(usage));
+                self.run.set_usage(payload.first(&["token_usage", "usage"]).and_then(usage));
             }
             "StepInterrupted"
             | "TurnEnd"

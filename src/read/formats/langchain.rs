@@ -100,14 +100,14 @@ fn message<'a>(kind: &str, message: &Members<'a>, run: &mut Recording<'a>) {
     let content = message.get("content");
     match kind {
         "human" => {
-            run.end_order();
+            run.ignore_earlier_calls();
             run.say(Actor::User, text(content));
         }
         "system" | "developer" => run.say(Actor::System, text(content)),
         "ai" => {
             let response = message.object("response_metadata");
             run.model(response.name("model_name").or_else(|| response.name("model")));
-            run.spent(message.usage("usage_metadata"));
+            run.set_usage(message.usage("usage_metadata"));
             run.say(Actor::Agent, text(content));
             calls(message, run);
         }

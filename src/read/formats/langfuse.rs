@@ -112,7 +112,7 @@ fn span<'a>(observation: &Members<'a>, context: Context<'a>) -> Read<Observed<'a
     let trace = name("traceId").or(context.trace).unwrap_or_default();
     let mut span = Observed::new(trace, id(observation), parent);
     span.name(name("name").unwrap_or_default());
-    span.lasted(moment("startTime"), moment("endTime"));
+    span.set_times(moment("startTime"), moment("endTime"));
     if name("level").is_some_and(|level| level == "ERROR") {
         span.ended(true, name("statusMessage"));
     }

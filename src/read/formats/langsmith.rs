@@ -181,7 +181,7 @@ impl<'a> Record<'a> {
     fn span(&self, trace: Cow<'a, str>, start: Option<u64>) -> Read<Observed<'a>> {
         let mut span = Observed::new(trace, self.id.clone(), self.parent());
         span.name(self.name("name").unwrap_or_default());
-        span.lasted(start, self.moment("end_time"));
+        span.set_times(start, self.moment("end_time"));
         let kind = self.name("run_type").unwrap_or_default();
         match (self.name("error"), self.name("status").as_deref()) {
             (Some(error), _) => span.ended(true, Some(error)),

@@ -105,7 +105,7 @@ fn message<'a>(message: &Members<'a>, run: &mut Recording<'a>) {
             let answers = message.objects("approvals").filter(|answer| answer.has("tool_return"));
             answers.for_each(|answer| tool_return(&answer, run));
         }
-        Some("usage_statistics") => run.spent(message.whole().and_then(tokens::usage)),
+        Some("usage_statistics") => run.set_usage(message.whole().and_then(tokens::usage)),
         Some("stop_reason") => run.metadata.termination = message.name("stop_reason").map(Into::into),
         _ => run.pass_over("elements of other types", 1),
     }

@@ -19,7 +19,7 @@ pub(super) const FORMAT: Definition = Definition {
         Shape::Together(
             "objects with `model` and `messages`, the last not by the assistant, at least one directly before its \
              response (a `chat.completion` with `choices`), and half as many responses as requests or more",
-            |look| llm_messages::are_apart(look.objects()),
+            |look| llm_messages::are_separate(look.objects()),
         ),
     ],
     reader: Reader::Document(read),
@@ -132,7 +132,7 @@ impl<'a> Exchange<'a> {
         let request = Body::Text(format!(r#"{{"messages":{prompt}}}"#));
         let output = step.present("output").map(Body::of);
         // Streamed output has its texts and calls in separate lists, which are joined into one message.
-        let response = output.map(|output| match llm_messages::spoken_in_parts(output.json()) {
+        let response = output.map(|output| match llm_messages::message_of_parts(output.json()) {
             Some(message) => Body::Text(message),
             None => output,
         });

@@ -1,8 +1,8 @@
-//! Messages in logs of model requests: those of a response, and keys by which requests that repeat them are matched.
+//! Finds the messages of logged model responses, and computes keys that match messages repeated by later requests.
 
 use super::prelude::*;
 
-/// A request that is not in one object with its response, as CAI logs it.
+/// A request that is logged as an object separate from its response, as CAI logs it.
 pub(super) const REQUEST: Mark = All(&[
     Is(Kind::String, &["model"]),
     Holds("messages", &Has(&["role"])),
@@ -13,9 +13,9 @@ pub(super) const REQUEST: Mark = All(&[
 pub(super) const RESPONSE: Mark =
     All(&[Says("object", &["chat.completion"]), Holds("choices", &Is(Kind::Object, &["message"]))]);
 
-/// Returns true if requests and responses are objects of their own: a request that does not end with a message of the
-/// assistant is directly before a response, and there are at least half as many responses as requests.
-pub(super) fn are_apart(objects: &[Members<'_>]) -> bool {
+/// Returns true if requests and responses are separate objects: at least one request whose last message is not from
+/// the assistant is directly before a response, and there are at least half as many responses as requests.
+pub(super) fn are_separate(objects: &[Members<'_>]) -> bool {
     let waits = |request: &Members<'_>| {
         REQUEST.fits(request)
             && request.list("messages").last().is_some_and(|last| {
@@ -28,8 +28,8 @@ pub(super) fn are_apart(objects: &[Members<'_>]) -> bool {
     is_answered && 2 * count(&RESPONSE) >= count(&REQUEST)
 }
 
-/// Returns a key that identifies a message. Ignores cache marks, which clients change, and reasoning, which they
-/// may omit.
+/// Returns a key that identifies a message by its role, texts, calls and results. Leaves out cache markers, which
+/// clients change, and reasoning, which they may omit.
 pub(super) fn key(message: Raw<'_>) -> String {
     if message.kind() == Kind::String {
         return format!("user\n{}", message.spelling());
@@ -68,7 +68,7 @@ pub(super) fn key(message: Raw<'_>) -> String {
     key
 }
 
-/// Returns the input of a call as canonical JSON. A response has it as a string, and later requests as an object.
+/// Returns the input of a call as canonical JSON. Responses may hold it as a string, later requests as an object.
 fn input(value: Raw<'_>) -> Cow<'_, str> {
     let text = value.string().unwrap_or_else(|| value.spelling());
     wire::canonical(text.as_bytes()).into()
@@ -83,7 +83,7 @@ pub(super) fn said(message: Raw<'_>) -> (String, Vec<String>) {
     (text, calls(message).into_iter().filter_map(call).collect())
 }
 
-/// Returns the ids of the calls in a message, in quotes.
+/// Returns the ids of the calls in a message, as spelled in JSON, so strings keep their quotes.
 pub(super) fn call_ids(message: Raw<'_>) -> Vec<String> {
     let id = |call: Raw<'_>| {
         ["call_id", "id", "toolCallId"].iter().find_map(|key| Some(call.member(key)?.spelling().into_owned()))
@@ -97,7 +97,7 @@ fn calls(message: Raw<'_>) -> Vec<Raw<'_>> {
     lists.flatten().chain([message]).collect()
 }
 
-/// Returns the name and the arguments of a call.
+/// Returns the name and arguments of a call as one text, or `None` if the value is not a call.
 fn call(value: Raw<'_>) -> Option<String> {
     let inner = ["function", "functionCall", "toolUse"].iter().find_map(|key| value.member(key));
     let inner = inner.unwrap_or(value);
@@ -106,8 +106,8 @@ fn call(value: Raw<'_>) -> Option<String> {
     Some(format!("{} {}", name.spelling(), given.map(input).unwrap_or_default()))
 }
 
-/// Returns the message of a response that has its texts and calls in separate lists.
-pub(super) fn spoken_in_parts(response: Raw<'_>) -> Option<String> {
+/// Builds the message, as JSON, of a response that holds texts and calls in separate lists. `None` without `textParts`.
+pub(super) fn message_of_parts(response: Raw<'_>) -> Option<String> {
     let parts = |key| response.member(key).and_then(Raw::items);
     let text =
         |part: Raw<'_>| Some(format!(r#"{{"type":"text","text":{}}}"#, part.member("text")?.spelling()));
@@ -118,6 +118,7 @@ pub(super) fn spoken_in_parts(response: Raw<'_>) -> Option<String> {
     Some(format!(r#"{{"content":[{}],"usage":{usage}}}"#, content.join(",")))
 }
 
+/// Returns the messages in a response of any of the APIs. Empty if it has none.
 pub(super) fn spoken(response: Raw<'_>) -> Vec<Raw<'_>> {
     let choice = response
         .member("choices")

@@ -33,7 +33,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             Some(kind) if kind.ends_with("tool_call") => {
                 let name = ["entityName", "entityId", "name"].into_iter().find_map(|key| span.name(key));
                 let call = run.call(None, name, span.get("input"));
-                run.lasted(call, start, span.time("endedAt"));
+                run.set_times(call, start, span.time("endedAt"));
                 let error = span.present("error");
                 let failed = error.is_some() || attributes.flag("success") == Some(false);
                 let message = error.map(|error| error.member("message").unwrap_or(error));
@@ -49,7 +49,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             Some("model_generation" | "llm_generation") => run.model(attributes.name("model")),
             Some("model_step") => {
                 run.turn(start);
-                run.spent(attributes.usage("usage"));
+                run.set_usage(attributes.usage("usage"));
                 run.say(Actor::Agent, span.object("output").text("text"));
             }
             _ => {}

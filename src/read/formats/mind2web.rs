@@ -42,7 +42,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             let is_word = !word.is_empty() && word.chars().all(is_of_name);
             let name = if is_word { word } else { "browser".to_owned() };
             let call = run.call_text(name, "action", &action);
-            run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
+            run.answer_without_text(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
         }
         run.turn(None);
         run.say(Actor::Agent, result.text("final_result_response"));

@@ -106,7 +106,7 @@ fn step<'a>(
     let command = (actor == Actor::Agent).then(|| command(&text.text().to_str())).flatten();
     run.at(turn, extra.time);
     run.say(actor, Some(text));
-    run.spent(extra.usage);
+    run.set_usage(extra.usage);
     Some(run.call_text("bash", "command", &command?))
 }
 

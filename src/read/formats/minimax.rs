@@ -33,7 +33,7 @@ fn read(members: &Members<'_>, runs: &mut Runs<'_>) {
         match message.name("role").as_deref() {
             Some("user") => run.say(Actor::User, text),
             Some("assistant") => {
-                run.spent(usage.next().flatten());
+                run.set_usage(usage.next().flatten());
                 run.say(Actor::Agent, text);
                 message.objects("tool_calls").for_each(|call| read_call(&call, &mut run));
             }

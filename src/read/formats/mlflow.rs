@@ -40,7 +40,10 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     let own = |id: &str| members.name(id).or_else(|| context.name(id)).unwrap_or_default();
     let mut span = Observed::new(own("trace_id"), own("span_id"), name(["parent_id", "parent_span_id"]));
     span.name(members.name("name").unwrap_or_default());
-    span.lasted(moment(["start_time", "start_time_unix_nano"]), moment(["end_time", "end_time_unix_nano"]));
+    span.set_times(
+        moment(["start_time", "start_time_unix_nano"]),
+        moment(["end_time", "end_time_unix_nano"]),
+    );
     let status = members.object("status");
     let code = members.name("status_code").or_else(|| status.name("code")).unwrap_or_default();
     match code.rsplit('_').next() {

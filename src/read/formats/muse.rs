@@ -43,12 +43,12 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
             }
             Some("assistant_message_committed") => {
                 run.turn(time);
-                run.spent(usage.take());
+                run.set_usage(usage.take());
                 run.say(Actor::Agent, event.text("text"));
             }
             Some("assistant_tool_calls_committed") => {
                 run.turn(time);
-                run.spent(usage.take());
+                run.set_usage(usage.take());
                 for call in event.objects("tool_calls") {
                     run.call(call.ident("call_id"), call.name("name"), call.get("args"));
                 }

@@ -34,7 +34,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
         run.end_turn();
         response.list("output").into_iter().for_each(|item| run.take(item));
         let last = run.turn();
-        run.assembler.spent(last, response.usage("usage"));
+        run.assembler.set_usage(last, response.usage("usage"));
         run.give(runs);
     }
 }

@@ -64,7 +64,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
                 let name = if kind == "handoff" { Some(Cow::Borrowed("handoff")) } else { data.name("name") };
                 let given = if kind == "handoff" { data.get("to_agent") } else { data.get("input") };
                 let call = run.call(None, name, given);
-                run.lasted(call, start, end);
+                run.set_times(call, start, end);
                 // The message is the same for all failing tools, so prefer the detail in `data`.
                 let detail =
                     error.and_then(|error| error.member("data")?.member("error").or(error.member("message")));

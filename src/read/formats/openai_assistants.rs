@@ -50,7 +50,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 
 /// Adds the calls of a step, with their outputs.
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
-    run.spent(step.get("usage").and_then(tokens::usage));
+    run.set_usage(step.get("usage").and_then(tokens::usage));
     let failed = step.object("last_error").text("message");
     for call in step.object("step_details").objects("tool_calls") {
         let kind = call.name("type").unwrap_or_default();

@@ -102,7 +102,7 @@ pub(super) fn add<'a>(info: Info<'a>, parts: &[Members<'a>], turn: u64, run: &mu
     let texts = parts.iter().filter(|part| is_of(part, "text") && part.flag("synthetic") != Some(true));
     run.at(turn, info.time);
     run.say(actor, wire::joined(texts.filter_map(|part| part.string("text")).collect()));
-    run.spent(info.usage);
+    run.set_usage(info.usage);
     for part in parts.iter().filter(|part| is_of(part, "tool") && actor == Actor::Agent) {
         call(part, run);
     }
@@ -121,7 +121,7 @@ fn call<'a>(part: &Members<'a>, run: &mut Recording<'a>) {
     // OpenCode 2 has other keys, also in the state.
     let [id, tool] = if part.has("tool") { ["callID", "tool"] } else { ["id", "name"] };
     let call = run.call(part.name(id), part.name(tool), state.get("input"));
-    run.lasted(call, start, end);
+    run.set_times(call, start, end);
     if let Some(answer) = answer(&state) {
         run.steps.answer_call(call, answer);
     }

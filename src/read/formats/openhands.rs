@@ -276,7 +276,7 @@ impl<'a> Log<'a> {
         self.run.time(None);
         self.run.model(response.name("model"));
         self.say(&response, message.message("content"));
-        self.run.spent(response.usage("usage"));
+        self.run.set_usage(response.usage("usage"));
         let call = Call::new(0, Some(cause), written.name("function_name").unwrap_or_default());
         let number = self.run.add(call.with(arguments));
         self.turn += 1;
@@ -320,7 +320,7 @@ impl<'a> Log<'a> {
             event.members.within("args").message("thought").filter(|_| !with_thought)
         };
         self.say(&response, text);
-        self.run.spent(response.usage("usage"));
+        self.run.set_usage(response.usage("usage"));
         let arguments = written_arguments(&written, &message).and_then(object_of);
         let arguments = arguments.or_else(|| match event.members.get("args") {
             Some(given) => Some(arguments_of(given, with_thought, false)),

@@ -6,7 +6,7 @@ use crate::read::words::DECISIVE_ITEMS;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[Shape::Object(Test(
-        "`instance_id`, `test_result` and a list `history` of OpenHands events",
+        "`history` of OpenHands events, or an empty one with `instance_id`, `instruction` and `test_result`",
         is_output,
     ))],
     reader: Reader::Object(read),
@@ -16,11 +16,9 @@ fn is_output(members: &Members<'_>) -> bool {
     let Some(history) = members.get("history") else { return false };
     match history.kind() {
         Kind::List => {
-            let is_output =
-                members.has("instance_id") && (members.has("test_result") || members.has("metrics"));
             let mut events = events_of(history).into_iter().take(DECISIVE_ITEMS).peekable();
             if events.peek().is_none() {
-                return is_output && members.has("instruction") && members.has("test_result");
+                return ["instance_id", "instruction", "test_result"].iter().all(|key| members.has(key));
             }
             events.any(|event| openhands::is_event(event) || openhands_sdk::EVENT.fits_value(event))
                 || is_pairs(history)
@@ -40,7 +38,7 @@ fn is_pairs(history: Raw<'_>) -> bool {
     history.items().is_some_and(|pairs| pairs.first().is_some_and(is_pair))
 }
 
-/// The members of an action or observation that has neither an id nor a source. An observation follows its action.
+/// Match an action and an observation that have neither an id nor a source. An observation follows its action.
 const ACTION: Mark = All(&[Is(Kind::String, &["action"]), Not(&HasOne(&["id", "source", "args"]))]);
 const OBSERVATION: Mark =
     All(&[Is(Kind::String, &["observation"]), Not(&HasOne(&["id", "source", "cause"]))]);

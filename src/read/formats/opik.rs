@@ -24,7 +24,7 @@ fn span<'a>(members: &Members<'a>) -> Read<Observed<'a>> {
     let own = |key: &str| name(key).unwrap_or_default();
     let mut span = Observed::new(own("trace_id"), own("id"), name("parent_span_id"));
     span.name(own("name"));
-    span.lasted(members.time("start_time"), members.time("end_time"));
+    span.set_times(members.time("start_time"), members.time("end_time"));
     if members.present("error_info").is_some() {
         span.ended(true, members.object("error_info").name("message"));
     }

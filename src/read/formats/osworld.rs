@@ -51,7 +51,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let observed = info.and_then(words::result);
     match observed {
         Some(observed) => run.answer_call(call, Some(observed), Outcome::UNMARKED),
-        None => run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None)),
+        None => run.answer_without_text(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None)),
     }
     if step.flag("done") == Some(true) {
         run.metadata.termination = Some("done".to_owned());

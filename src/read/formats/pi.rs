@@ -316,7 +316,7 @@ impl<'a> Branch<'a> {
             self.said.extend(said);
         }
         self.run.say(Actor::Agent, text);
-        self.run.spent(message.get("usage").and_then(usage));
+        self.run.set_usage(message.get("usage").and_then(usage));
         for call in calls(message) {
             let id = call.name("id");
             if let Some(id) = &id {

@@ -58,7 +58,7 @@ impl<'a> Reading<'a> {
         let run = self.runs.run(id.clone());
         run.turn(message.time("timestamp"));
         run.model(message.name("model_name"));
-        run.spent(message.usage("usage"));
+        run.set_usage(message.usage("usage"));
         message.objects("parts").for_each(|part| self.part(id.clone(), &part));
     }
 

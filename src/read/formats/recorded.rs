@@ -125,9 +125,9 @@ impl<'a> Recording<'a> {
 
     /// Sets the token usage for the calls that follow in the current turn. If the turn has no call, its
     /// messages carry the first usage that was set.
-    pub(super) fn spent(&mut self, usage: Option<Usage>) {
+    pub(super) fn set_usage(&mut self, usage: Option<Usage>) {
         self.usage = usage.filter(|usage| !usage.is_empty());
-        self.steps.spent(self.turn, self.usage);
+        self.steps.set_usage(self.turn, self.usage);
     }
 
     /// Sets the model, unless it is already set.
@@ -177,7 +177,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Sets the start of a call, and its duration if both times are known.
-    pub(super) fn lasted(&mut self, call: CallNumber, start: Option<u64>, end: Option<u64>) {
+    pub(super) fn set_times(&mut self, call: CallNumber, start: Option<u64>, end: Option<u64>) {
         let Some(call) = self.steps.call_mut(call) else { return };
         call.time = start.or(call.time);
         let duration_ns = end.zip(start).and_then(|(end, start)| end.checked_sub(start));
@@ -208,9 +208,9 @@ impl<'a> Recording<'a> {
         self.steps.answer_to(call, self.turn, None, answer);
     }
 
-    /// Answers one of several calls whose output was recorded as one text. Only the last of them gets the
-    /// text; the observation of the others is not recorded.
-    pub(super) fn answer_in_part(&mut self, call: CallNumber, outcome: Outcome) {
+    /// Answers a call whose output was recorded only within the output of several calls. The last of these calls gets
+    /// that text; the observation of this one is not recorded.
+    pub(super) fn answer_without_text(&mut self, call: CallNumber, outcome: Outcome) {
         self.steps.answer_call(call, outcome.answer(Content::NotRecorded));
     }
 
@@ -235,7 +235,7 @@ impl<'a> Recording<'a> {
     }
 
     /// From here on, pairs answers without an id only with later calls.
-    pub(super) fn end_order(&mut self) {
+    pub(super) fn ignore_earlier_calls(&mut self) {
         self.in_order = InOrder::after(&self.steps);
     }
 

@@ -51,7 +51,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
 }
 
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
-    run.spent(step.usage("token_usage"));
+    run.set_usage(step.usage("token_usage"));
     let message = step.object("model_output_message");
     run.say(Actor::Agent, text(step.present("model_output").or_else(|| message.get("content"))));
     let error = step.present("error");
@@ -105,7 +105,7 @@ fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
         Some(_) if observed.is_none() && !results.is_empty() && error.is_none() => {}
         Some(call) => {
             for call in open {
-                run.answer_in_part(call, others);
+                run.answer_without_text(call, others);
             }
             run.answer_call(call, observed, outcome);
         }

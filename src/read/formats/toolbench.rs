@@ -58,7 +58,7 @@ fn call<'a>(node: &Members<'a>, run: &mut Recording<'a>) {
         let name = cut.strip_prefix("{'name': '").and_then(|rest| rest.split('\'').next());
         let call = Call::new(0, None, name.unwrap_or_default().to_owned());
         let call = run.add(call.with(Content::NotRecorded));
-        return run.answer_in_part(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
+        return run.answer_without_text(call, Outcome::unknown(UnknownReason::Unspecified, Provenance::None));
     }
     let call = run.call(None, message.name("name"), message.get("arguments"));
     let observed = message.result("response");

@@ -48,7 +48,7 @@ fn read<'a>(trajectory: &Members<'a>, runs: &mut Runs<'_>) {
 fn step<'a>(step: &Members<'a>, run: &mut Recording<'a>) {
     let response = step.object("llm_response");
     run.turn(step.time("timestamp"));
-    run.spent(response.usage("usage"));
+    run.set_usage(response.usage("usage"));
     run.say(Actor::Agent, response.text("content").or_else(|| step.text("llm_response_content")));
     let mut calls = step.list("tool_calls");
     if calls.is_empty() {

@@ -17,7 +17,7 @@ const REMEMBERED: usize = 10_000;
 /// The maximum number of findings that a message lists.
 const LISTED: usize = 10;
 
-/// A webhook.
+/// A client that posts messages about new findings, at most `per_minute` a minute.
 pub(crate) struct Webhook {
     client: Client,
     per_minute: usize,
@@ -63,7 +63,7 @@ impl Webhook {
             let mut lines: Vec<String> = new.iter().take(LISTED).map(|(_, line)| line.clone()).collect();
             let more = self.left_out + new.len() - lines.len();
             if more > 0 {
-                lines.push(format!("and {more} more findings"));
+                lines.push(format!("and {more} more finding{}", if more == 1 { "" } else { "s" }));
             }
             let message = serde_json::json!({"text": lines.join("\n")}).to_string();
             self.client.send(message.into(), Some(routes::JSON)).await?;

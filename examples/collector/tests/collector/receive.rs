@@ -19,7 +19,7 @@ fn spans_come_in_and_events_go_out() {
     let collector = Collector::start(&[dir.sink(), "traces.grace_ms=100".to_owned()]);
     assert_eq!(collector.get("/healthz"), (200, "ok\n".to_owned()));
     assert_eq!(collector.get("/readyz"), (200, "ok\n".to_owned()));
-    // The first trace comes in parts, in reverse order; the second is packed.
+    // The first trace comes in parts, in reverse order; the second is compressed.
     for part in spans(1).chunks(2).rev() {
         assert_eq!(collector.post(&body(part)).0, 200);
     }
@@ -43,12 +43,12 @@ fn spans_come_in_and_events_go_out() {
 }
 
 #[test]
-fn protobuf_over_http_and_grpc_is_read_as_json_is() {
+fn protobuf_is_read_like_json_over_http_and_grpc() {
     for grpc in [false, true] {
         let dir = Dir::new(if grpc { "grpc" } else { "protobuf" });
         let collector = Collector::start(&[dir.sink(), "traces.grace_ms=0".to_owned()]);
         let address = format!("http://{}", if grpc { &collector.grpc } else { &collector.http });
-        // In turn: a span that comes after the root of its trace is late.
+        // With one sender, because a span that comes after the root of its trace is late.
         let mut arguments = vec![&*address, "--traces", "30", "--spans", "6", "--senders", "1"];
         arguments.extend(grpc.then_some("--grpc"));
         let output = load(&arguments);
@@ -73,7 +73,7 @@ fn protobuf_over_http_and_grpc_is_read_as_json_is() {
 type Case<'c> = (&'c str, &'c str, &'c [(&'c str, &'c str)], &'c [u8], u16);
 
 #[test]
-fn each_kind_of_fault_has_its_status() {
+fn each_request_has_its_status() {
     let collector = Collector::start(&settings(&["receive.max_body_mib=1"]));
     let large = vec![b' '; (1 << 20) + 1];
     let bomb = gzip(&vec![b' '; 64 << 20]);
@@ -111,7 +111,7 @@ fn each_kind_of_fault_has_its_status() {
 }
 
 #[test]
-fn a_request_is_taken_in_part() {
+fn valid_spans_of_a_request_are_accepted() {
     let collector = Collector::start(&[]);
     let mut mixed = spans(1);
     mixed.push(json!(7));
@@ -144,7 +144,7 @@ fn an_open_trace_can_be_looked_at() {
 }
 
 #[test]
-fn calls_of_grpc_have_the_limits_of_http() {
+fn grpc_requires_the_token_like_http() {
     let dir = Dir::new("token");
     std::fs::write(dir.path("token"), "s3cret\n").unwrap();
     std::fs::write(dir.path("wrong"), "s3creT\n").unwrap();
@@ -175,7 +175,7 @@ fn calls_of_grpc_have_the_limits_of_http() {
 }
 
 #[test]
-fn bodies_beyond_the_budget_are_refused_for_now() {
+fn bodies_beyond_the_budget_get_429_until_there_is_room() {
     let collector = Collector::start(&settings(&["receive.max_in_flight_mib=1"]));
     let mut slow = collector.connect();
     let length = (1 << 20) - 10;

@@ -40,7 +40,7 @@ fn wrong_settings_are_named() {
 }
 
 #[test]
-fn services_have_their_own_thresholds() {
+fn services_have_their_own_detectors() {
     let dir = Dir::new("profiles");
     let file = dir.path("collector.toml");
     let text = format!(

@@ -69,7 +69,7 @@ impl Collector {
         });
         let mut collector = Self { child, http: String::new(), grpc: String::new(), log };
         let mut address = |protocol: &str| {
-            wait_for(&format!("listening by {protocol}"), || {
+            wait_for(&format!("the {protocol} address"), || {
                 assert!(collector.child.try_wait().unwrap().is_none(), "{}", collector.log());
                 let log = collector.log.lock().unwrap();
                 let line = log.lines().find(|line| line.contains(&format!("protocol=\"{protocol}\"")))?;
@@ -106,7 +106,7 @@ impl Collector {
         write!(head, "content-length: {}\r\n\r\n", body.len()).unwrap();
         let mut stream = self.connect();
         stream.write_all(head.as_bytes()).unwrap();
-        // The collector does not read a refused body to its end.
+        // The collector may close the connection before it has read all of a refused body.
         let _ = stream.write_all(body);
         answer(stream)
     }
@@ -145,7 +145,7 @@ impl Collector {
         assert!(sent.success());
     }
 
-    /// Sends SIGTERM and waits for the end. Returns the exit status and the time that it took.
+    /// Sends SIGTERM and waits for the exit. Returns the exit status and the time that it took.
     pub(crate) fn stop(mut self) -> (i32, Duration) {
         self.terminate();
         let began = Instant::now();

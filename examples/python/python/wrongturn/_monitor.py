@@ -1,4 +1,4 @@
-"""Runs detectors over an open run."""
+"""Runs detectors over a run in progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Actor = Literal["agent", "user", "system", "environment"]
 
 
 class Monitor:
-    """Runs detectors over one open run, and reports a finding as soon as no later step can take it back.
+    """Runs detectors over a run in progress, and reports each finding as soon as no later step can retract it.
 
     >>> monitor = Monitor()
     >>> for attempt in range(2):
@@ -39,7 +39,7 @@ class Monitor:
         self._numbers = itertools.count(1)
 
     def call(self, name: str, arguments: Any = None, *, id: str | None = None, actor: Actor = "agent") -> str:
-        """Takes a call, and returns its id. The detectors see it when it is answered.
+        """Adds a call and returns its id. Detectors see the call once it is answered.
 
         `arguments` may be the JSON text that a model wrote.
         """
@@ -53,11 +53,11 @@ class Monitor:
         return id
 
     def answer(self, id: str, text: object, *, error: bool = False) -> None:
-        """Takes the answer to an open call."""
+        """Answers an open call."""
         self._native.answer(id, text if isinstance(text, str) else json.dumps(text, default=str), error)
 
     def message(self, text: str, *, actor: Actor = "agent") -> None:
-        """Takes a message."""
+        """Adds a message, which becomes a step."""
         self._native.message(text, actor)
 
     @property
@@ -72,11 +72,11 @@ class Monitor:
 
     @property
     def ongoing(self) -> list[Finding]:
-        """The confirmed findings that reach the latest call: not empty while a failure is ongoing."""
+        """The confirmed findings that include the latest answered call; empty unless a failure is ongoing."""
         return [Finding._of(finding) for finding in json.loads(self._native.ongoing())]
 
     def raise_if_looping(self, after: int = 0) -> None:
-        """Raises :class:`LoopDetected` if a finding is still ongoing `after` calls after it was confirmed."""
+        """Raises :class:`LoopDetected` if any finding is still ongoing `after` steps after it was confirmed."""
         confirmed = {finding.id: finding.last for finding in self.findings} if after else {}
         for finding in self.ongoing:
             if finding.last >= confirmed.get(finding.id, finding.last) + after:

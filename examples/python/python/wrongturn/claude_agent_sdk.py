@@ -1,4 +1,4 @@
-"""Claude Agent SDK: hooks that warn a looping agent and can stop it.
+"""Claude Agent SDK: hooks that warn the model about confirmed findings, and can stop the session.
 
 ::
 
@@ -25,7 +25,7 @@ class LoopGuard:
     def __init__(self, monitor: Monitor | None = None, *, stop_after: int | None = None) -> None:
         self.monitor = monitor if monitor is not None else Monitor()
         self.stop_after = stop_after
-        self._said = 0
+        self._reported = 0
 
     def hooks(self) -> dict[Any, list[HookMatcher]]:
         """Returns the value of ``ClaudeAgentOptions(hooks=…)``."""
@@ -49,7 +49,7 @@ class LoopGuard:
             except LoopDetected as loop:
                 return {"continue_": False, "stopReason": str(loop)}
         findings = self.monitor.findings
-        new, self._said = findings[self._said :], len(findings)
+        new, self._reported = findings[self._reported :], len(findings)
         if not new:
             return {}
         advice = " ".join(f"{finding.message}." for finding in new) + " Change the approach instead of repeating it."

@@ -23,7 +23,7 @@ def _checked(transcript: Transcript, detectors: list[str] | None) -> Run | None:
 
 @scanner(messages="all")
 def findings(detectors: list[str] | None = None) -> Scanner[Transcript]:
-    """Counts the findings of a transcript. `detectors` are names; None means those that run by default."""
+    """Counts the findings of a transcript. `detectors` are ids; None means those that run by default."""
 
     async def scan(transcript: Transcript) -> Result:
         run = _checked(transcript, detectors)

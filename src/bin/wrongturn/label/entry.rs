@@ -54,8 +54,8 @@ fn relative(file: &Path, folder: &Path) -> Result<String, Failure> {
     Ok(path.display().to_string())
 }
 
-/// Returns a trace in the native form without its ids, task, trial, model, source, labels, reward, failures
-/// and termination, which could bias a reader.
+/// Returns a trace in the native form without its ids, task, trial, model, source, labels, reward, failures and
+/// termination, which could bias a labeller.
 pub(crate) fn blind(trace: &Trace) -> Result<Value, Failure> {
     let mut json = serde_json::to_value(trace)?;
     if let Some(fields) = json.as_object_mut() {

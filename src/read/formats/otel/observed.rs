@@ -24,7 +24,7 @@ impl<'a> Observed<'a> {
     }
 
     /// Sets the start and end, in nanoseconds since 1970.
-    pub(in crate::read) fn lasted(&mut self, start: Option<u64>, end: Option<u64>) {
+    pub(in crate::read) fn set_times(&mut self, start: Option<u64>, end: Option<u64>) {
         self.0.start = start.unwrap_or_default();
         self.0.end = end;
     }

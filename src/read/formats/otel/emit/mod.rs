@@ -1,4 +1,4 @@
-//! Makes the runs of the agents in a trace.
+//! Builds the runs of the agents in a trace from its spans and log records.
 
 mod asked;
 mod cli_log;
@@ -37,19 +37,20 @@ impl Collection<'_> {
         }
         let text_rule = runs.options.text_errors;
         let mut traces: Vec<Bundle<'_>> = self.traces.into_values().collect();
-        // Traces with the same start are ordered by trace id. Sessions in log records come last, because spans say more.
+        // Traces with the same start are ordered by trace id. Sessions in log records come last, because those whose
+        // spans were read are skipped.
         traces.sort_by_cached_key(|bundle| (own_traces(&bundle.logs).next().is_some(), bundle.start()));
         let mut known: HashSet<String> = HashSet::new();
         for Bundle { spans, logs } in traces {
             if own_traces(&logs).any(|trace| known.contains(trace)) {
-                runs.pass_over("sessions in log records, whose spans were read", 1);
+                runs.pass_over("sessions in log records that were already read as spans", 1);
                 continue;
             }
             let trace = spans.first().map(|span| span.trace_id.to_string());
             let agents = runs_of_trace(spans, logs, text_rule);
             known.extend(trace.filter(|_| !agents.is_empty()));
             if agents.is_empty() {
-                runs.pass_over("traces without a span of an agent, a model or a tool", 1);
+                runs.pass_over("traces without agent, model or tool spans", 1);
             }
             for mut run in agents {
                 runs.leave_out(run.said);
@@ -60,8 +61,8 @@ impl Collection<'_> {
     }
 }
 
-/// Returns the agent runs of one trace from its spans and log records, which may be in any order and repeated. Empty
-/// if no span is an agent's, a model's or a tool's, and no log record shows a request.
+/// Returns the agent runs of one trace. Its spans and log records may be in any order and repeated. Returns no run if
+/// the trace has neither an agent, model or tool span nor a log record that shows a request.
 pub(crate) fn runs_of_trace(
     mut spans: Vec<Span<'_>>,
     mut logs: Vec<LogRecord<'_>>,
@@ -71,11 +72,11 @@ pub(crate) fn runs_of_trace(
     runs(&Tree::new(&spans, false), &logs, text_rule)
 }
 
-/// Like [`runs_of_trace`], for the settled part of an open trace, which must be in order. Spans below a
-/// missing span form a run of their own. The last turn is omitted while one of its calls is unanswered.
+/// Like [`runs_of_trace`], for the settled part of an open trace. Callers must pass spans and log records in order.
+/// Spans below a missing span form a separate run. A run's last turn is omitted while one of its calls is unanswered.
 pub(crate) fn runs_so_far(spans: &[Span<'_>], logs: &[LogRecord<'_>], text_rule: bool) -> Vec<AgentRun> {
     let mut runs = runs(&Tree::new(spans, true), logs, text_rule);
-    runs.iter_mut().for_each(AgentRun::leave_out_waiting);
+    runs.iter_mut().for_each(AgentRun::drop_unanswered_turn);
     runs
 }
 
@@ -146,8 +147,8 @@ fn runs<'s>(tree: &Tree<'s>, logs: &'s [LogRecord<'_>], text_rule: bool) -> Vec<
     for (run, draft) in drafts.iter().enumerate() {
         let agents = agents.get(draft.owner).map(Vec::as_slice).unwrap_or_default();
         let own = calls::actions(tree, draft.requests, draft.tools, agents);
-        let open = own.iter().enumerate();
-        wanted.extend(open.filter_map(|(n, action)| outcomes::wanted(draft.requests, action, (run, n))));
+        let numbered = own.iter().enumerate();
+        wanted.extend(numbered.filter_map(|(n, action)| outcomes::wanted(draft.requests, action, (run, n))));
         actions.push(own);
     }
     let mut replies = answers::find(tree, &records, requests.values().flatten(), wanted);
@@ -191,9 +192,9 @@ impl<'s> TraceContext<'_, 's> {
         };
         let first_name = drafts.get(main).and_then(|draft| self.name(draft));
         let runs = drafts.iter().zip(callers).enumerate().map(|(number, (draft, caller))| {
-            // An agent without a caller that has another name than the main agent took over from it.
-            let is_next = number != main && self.name(draft) != first_name;
-            (id_of(number), caller.or(is_next.then_some(main)).map(id_of))
+            // An agent that has no caller, and not the main agent's name, took over from the main agent.
+            let took_over = number != main && self.name(draft) != first_name;
+            (id_of(number), caller.or(took_over.then_some(main)).map(id_of))
         });
         runs.collect()
     }

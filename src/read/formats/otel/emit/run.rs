@@ -15,13 +15,13 @@ pub(crate) struct AgentRun {
     pub(crate) id: String,
     pub(crate) metadata: Metadata,
     pub(crate) steps: Assembler<'static>,
-    /// Number of calls that are messages: final answers and hand-offs.
+    /// Number of calls that were emitted as messages: final answers and hand-offs.
     pub(super) said: u64,
 }
 
 impl AgentRun {
     /// Drops the last turn if one of its calls is unanswered.
-    pub(super) fn leave_out_waiting(&mut self) {
+    pub(super) fn drop_unanswered_turn(&mut self) {
         let entries = self.steps.entries();
         let Some(last) = entries.iter().map(Entry::turn).max() else { return };
         let waits = |entry: &Entry<'_>| match entry {

@@ -80,7 +80,7 @@ impl<'s> TraceContext<'_, 's> {
     fn say((first, last): (usize, usize), request: &Request<'s>, steps: &mut Assembler<'static>) {
         for text in request.texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()) {
             steps.message_at(Actor::Agent, last as u64, text.to_owned(), recorded(request.start));
-            steps.spent(last as u64, Some(request.usage).filter(|_| first == last));
+            steps.set_usage(last as u64, Some(request.usage).filter(|_| first == last));
         }
     }
 
@@ -103,7 +103,7 @@ impl<'s> TraceContext<'_, 's> {
         let time = began.and_then(recorded);
         if let Some(text) = self.own_words(&action, span) {
             steps.message_at(Actor::Agent, turn, text, time);
-            return steps.spent(turn, Some(usage));
+            return steps.set_usage(turn, Some(usage));
         }
         let usage = Usage { duration_ns: span.and_then(Span::duration), ..usage };
         let id = action.id.map(|id| Cow::Owned(id.into_owned()));

@@ -12,7 +12,7 @@ pub(crate) fn literal(text: &str) -> Option<Data<'static>> {
     read(text).map(|(value, _)| value)
 }
 
-/// Parses a literal of built-in types. Returns `None` if it holds any other object.
+/// Parses a literal of built-in types. Returns `None` if it holds any other object, `nan` or `inf`.
 pub(crate) fn plain_literal(text: &str) -> Option<Data<'static>> {
     read(text).filter(|(_, is_plain)| *is_plain).map(|(value, _)| value)
 }
@@ -33,8 +33,8 @@ pub(crate) fn list_after(text: &str, name: &str) -> Option<Data<'static>> {
     Reader::new(rest).value(0)
 }
 
-/// Finds all calls with this name in a text, each as an object of its arguments. The key of an unnamed
-/// argument is its index among the unnamed ones.
+/// Finds all calls with this name in a text, each as an object of its arguments. The key of a positional argument is
+/// its index among the positional ones.
 pub(crate) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
     let opening = format!("{name}(");
     let mut found = Vec::new();
@@ -57,7 +57,7 @@ pub(crate) fn calls(text: &str, name: &str) -> Vec<Members<'static>> {
 
 struct Reader<'a> {
     rest: &'a str,
-    /// False if a value is a call, a `<…>` or no number of JSON, which data cannot represent exactly.
+    /// False if a value is a call, a `<…>`, `nan` or `inf`, which [`Data`] cannot represent exactly.
     is_plain: bool,
 }
 
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
         Some(Data::Object(members.into_iter().collect()))
     }
 
-    /// Parses a string literal as `repr` writes it: in single quotation marks of either kind.
+    /// Parses a string literal as `repr` writes it: between single or double quotation marks, never triple ones.
     fn string(&mut self) -> Option<Data<'static>> {
         let mut chars = self.rest.chars();
         let quote = chars.next()?;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_members_of_enums_end() {
+    fn parentheses_in_enum_members_are_limited() {
         let long = |opened: usize| format!("f(<{}{}: 1>)", "x".repeat(5000), "g(".repeat(opened));
         assert_eq!([64, 65].map(|opened| literal(&long(opened)).is_some()), [true, false]);
         assert!(calls(&"ToolCall(<".repeat(1000), "ToolCall").is_empty());
