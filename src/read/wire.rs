@@ -124,7 +124,7 @@ pub(super) fn text_or_value<'a>(json: &mut Json<'a>) -> Read<Option<Text<'a>>> {
 
 /// Returns true if the `type` of a part is a text type.
 pub(super) fn is_kind_of_text(kind: &str) -> bool {
-    matches!(kind, "text" | "input_text" | "output_text" | "tool_output")
+    matches!(kind, "text" | "TEXT" | "input_text" | "output_text" | "tool_output")
 }
 
 /// Joins texts by line feeds; `None` if there are none.

@@ -81,6 +81,7 @@ impl What {
             | "tool_call_end"
             | "tool_call_completed"
             | "tool_execution_end"
+            | "tool_execution_result"
             | "tool_completed"
             | "tool_error"
             | "tool_call_error"

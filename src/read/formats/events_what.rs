@@ -18,7 +18,8 @@ pub(super) const CALL_KEYS: [&str; 4] = ["toolUse", "functionCall", "function_ca
 pub(super) const RESULT_KEYS: [&str; 4] =
     ["toolResult", "functionResponse", "function_response", "tool_result"];
 
-pub(super) const LISTS_OF_CALLS: [&str; 4] = ["tool_calls", "toolCalls", "tool_uses", "tools_called"];
+pub(super) const LISTS_OF_CALLS: [&str; 5] =
+    ["tool_calls", "toolCalls", "tool_uses", "tools_called", "toolExecutionRequests"];
 /// Keys of lists of results in a message.
 pub(super) const LISTS_OF_RESULTS: [&str; 2] = ["tool_results", "tool_returns"];
 pub(super) const NAMES: [&str; 7] =

@@ -257,7 +257,7 @@ super::format::formats! {
         "data sets of chats: objects with `messages`, `conversation` or `conversations`, also as ShareGPT \
          writes them";
     Events => events, "events",
-        "events of other agents (Cursor, Factory Droid, Kimi, Grok and the like): messages, calls, results \
+        "events of other agents (Cursor, Factory Droid, Kimi, Grok, LangChain4j): messages, calls, results \
          and steps, one per line, in a list, or in a list of an object; runs with a list of answered calls";
     BenchTrace => bench_trace, "benchtrace",
         "BenchTrace episodes: a snapshot file, a list, an episode, or an episode per line";
