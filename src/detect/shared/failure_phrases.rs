@@ -6,7 +6,7 @@ use super::phrase_search::{Hints, Pattern};
 
 /// A line that begins by stating a failure, unless `NONE` matches it: `errors: 0`.
 static STARTS: Pattern = Pattern::new(
-    r"(?i)^\W{0,5}(?:(?:error|fatal|failed|failure|exception|err_\w+|npm error|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|denied|rejected|blocked (?:action|call|command)|aborted|panic)\b|(?:npm )?err!|\w+ error\])",
+    r"(?i)^\W{0,5}(?:(?:error|fatal|failed|failure|exception|err_\w+|npm error|usage|unable to|cannot|can't|could not|couldn't|invalid|unknown|no such|not found|refused|(?:access )?denied|rejected|blocked (?:action|call|command)|aborted|panic)\b|(?:npm )?err!|\w+ error\])",
 );
 pub(super) static NONE: Pattern =
     Pattern::new(r"(?i)^\W{0,3}\w+(?: ?[:=]?| \w+ ?[:=]) ?(?:0|none|null|false)\b");

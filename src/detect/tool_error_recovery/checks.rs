@@ -176,7 +176,10 @@ impl Checks {
         let since = if only_scripts { &self.work } else { &self.all };
         let Some(last) = since.failed.last() else { return &[] };
         let counts = |file: &str| is_source(file) && (only_scripts || !self.scripts.contains(file));
-        let changed = since.changed.iter().any(|(file, step)| counts(file) && *step < last.step);
+        // A script that was written once may be there to show the error.
+        let start = since.failed.first().filter(|_| only_scripts && last.ran).map_or(0, |first| first.step);
+        let is_worked_on = |step: u64| step < last.step && (start == 0 || since.latest > start);
+        let changed = since.changed.iter().any(|(file, step)| counts(file) && is_worked_on(*step));
         let is_last = |part: &Part| part.program == last.program && part.script == last.script;
         let in_repair =
             since.latest > last.step && (is_stopped || attempts.ends_running(is_last, since.latest));
