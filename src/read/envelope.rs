@@ -68,7 +68,7 @@ pub(super) fn wrapped_list<'a>(
 pub(super) fn wrapping_key(items: &[Raw<'_>], wanted: Option<Format>) -> Option<String> {
     let items = items.iter().copied().filter(|item| item.kind() == Kind::Object);
     let items = Document::Lines(items.collect());
-    // Most lists are of messages, and the first one suffices to tell.
+    // Most lists are of messages: the first one says so, and the others need not be read.
     if items.each().any(|item| is_event(&item)) {
         return None;
     }
@@ -180,20 +180,20 @@ fn read_text(text: &LossyUtf8, window: &Window<'_>, wanted: Option<Format>, runs
     read_document(&Parsed::of(text.text.as_bytes(), None), &part, wanted, runs);
 }
 
-/// Reads recordings that strings in a document spell, at most one in each object. Returns false if the first items have
-/// none.
+/// Reads recordings that strings in a document spell, at most one in each object. Returns false if there are none, or
+/// none in the first items of many.
 pub(super) fn read_spelled(
-    document: &Document<'_>,
+    parsed: &Parsed<'_>,
     window: &Window<'_>,
     wanted: Option<Format>,
     runs: &mut Runs<'_>,
 ) -> bool {
-    if is_of_other(document, wanted) {
+    if is_of_other(&parsed.document, wanted) {
         return false;
     }
     let before = runs.reading.counts.runs;
     let mut others = 0;
-    for (place, members) in document.each().enumerate() {
+    for (place, members) in parsed.document.each().enumerate() {
         if place == CHECKED && runs.reading.counts.runs == before {
             return false;
         }
@@ -202,7 +202,10 @@ pub(super) fn read_spelled(
         others += u64::from(runs.reading.counts.runs == before);
     }
     let is_read = runs.reading.counts.runs > before;
-    runs.pass_over("values of unknown format", if is_read { others } else { 0 });
+    if is_read {
+        parsed.pass_over_others(window, runs);
+        runs.pass_over("values of unknown format", others);
+    }
     is_read
 }
 

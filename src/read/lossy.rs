@@ -29,15 +29,11 @@ impl LossyUtf8 {
         Self { text, joints: vec![(0, offset)] }
     }
 
-    /// Appends a line that is in the bytes at an offset, unless it repeats the one before.
+    /// Appends a line that is in the bytes at an offset.
     pub(super) fn push_line(&mut self, line: &[u8], offset: usize) {
-        let line = String::from_utf8_lossy(line);
-        let last = self.joints.last().and_then(|(start, _)| self.text.get(*start..));
-        if last.and_then(|last| last.strip_suffix('\n')) != Some(&*line) {
-            self.joints.push((self.text.len(), offset));
-            self.text.push_str(&line);
-            self.text.push('\n');
-        }
+        self.joints.push((self.text.len(), offset));
+        self.text.push_str(&String::from_utf8_lossy(line));
+        self.text.push('\n');
     }
 
     /// Returns the offset in the bytes for an offset in the text.
@@ -48,7 +44,7 @@ impl LossyUtf8 {
             None => (0, 0),
         };
         let valid = match self.joints.get(behind) {
-            Some((next, _)) => next - char::REPLACEMENT_CHARACTER.len_utf8() - text,
+            Some((next, _)) => (next - text).saturating_sub(char::REPLACEMENT_CHARACTER.len_utf8()),
             None => usize::MAX,
         };
         // A replacement has the offset of the first byte that it replaces.
@@ -67,5 +63,15 @@ mod tests {
         assert_eq!(lossy.text, "a\u{fffd}b\u{fffd}cd\u{fffd}");
         let originals: Vec<usize> = (0..=lossy.text.len()).map(|offset| lossy.original(offset)).collect();
         assert_eq!(originals, [0, 1, 1, 1, 2, 3, 3, 3, 5, 6, 7, 7, 7, 8]);
+    }
+
+    #[test]
+    fn offsets_in_lines_are_those_of_their_places() {
+        let mut lines = LossyUtf8::default();
+        lines.push_line(b"{\"a\": 1}", 10);
+        lines.push_line(b"{\"a\": 1}", 50);
+        assert_eq!(lines.text, "{\"a\": 1}\n{\"a\": 1}\n");
+        assert_eq!([0, 4, 9, 13].map(|offset| lines.original(offset)), [10, 14, 50, 54]);
+        assert_eq!(LossyUtf8::of_string("two\nlines".to_owned(), 7).original(5), 12);
     }
 }

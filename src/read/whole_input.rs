@@ -95,9 +95,7 @@ pub(super) fn read_document(
         }
         Ok(None) => {
             let is_empty = matches!(&parsed.document, Document::Lines(lines) if lines.is_empty());
-            if read_after_text(window, wanted, runs)
-                || envelope::read_spelled(&parsed.document, window, wanted, runs)
-            {
+            if read_after_text(window, wanted, runs) || envelope::read_spelled(parsed, window, wanted, runs) {
                 return;
             }
             if !is_empty || !read_damaged(window, wanted, runs) && !read_first(window, wanted, runs) {
@@ -188,6 +186,9 @@ fn read_damaged(window: &Window<'_>, wanted: Option<Format>, runs: &mut Runs<'_>
             // In a truncated object, the remaining members may not form runs without the lost ones.
             Ok(Some(Claimed::Inside(values))) if matches!(parsed.document, Document::List(_)) => {
                 read_inside(&parsed.document, &values, window, wanted, runs);
+            }
+            Ok(Some(Claimed::Wrapped(list, key))) => {
+                envelope::read_wrapped(&parsed.document, list, &key, window, wanted, runs);
             }
             Ok(_) | Err(_) => {}
         }

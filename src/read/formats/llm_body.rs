@@ -67,32 +67,31 @@ impl<'a> Body<'a> {
     }
 }
 
+fn has_content(body: Raw<'_>) -> bool {
+    CONTENT.iter().any(|key| body.member(key).is_some())
+}
+
 /// Returns the `payload` of a request or response if it is the body: it has the content, and the value itself has none.
 pub(super) fn payload(value: Raw<'_>) -> Option<Raw<'_>> {
-    let has_content = |body: Raw<'_>| CONTENT.iter().any(|key| body.member(key).is_some());
     value.member("payload").filter(|payload| has_content(*payload) && !has_content(value))
 }
 
 /// Returns a request and its response under keys that name them, such as `requestBody` and `response_body`. The response
 /// may be null.
 pub(super) fn named_pair<'a>(members: &Members<'a>) -> Option<(Body<'a>, Option<Body<'a>>)> {
-    let named = |names: &'static [&str]| {
-        // Few keys are split into words.
-        let may_be_named = |key: &str| {
-            key.contains("req") || key.contains("Req") || key.contains("res") || key.contains("Res")
-        };
+    // Few keys hold the part, so few are split into words.
+    let named = |part: &'static str, names: &'static [&str]| {
         let is_named = move |key: &str| {
-            may_be_named(key) && words::snake_case(key).split('_').any(|word| names.contains(&word))
+            key.contains(part) && words::snake_case(key).split('_').any(|word| names.contains(&word))
         };
         members.iter().filter(move |(key, _)| is_named(key)).map(|(_, value)| value)
     };
-    let request = named(&["request", "req"]).map(Body::of).find(|body| {
-        let is_text = matches!(body.json().kind(), Kind::String);
-        !is_text && body.member("model").is_some() && body.messages().is_some()
-    })?;
-    let has_content = |body: &Body<'_>| CONTENT.iter().any(|key| body.member(key).is_some());
-    let responses = || named(&["response", "resp", "res"]);
-    let response = responses().map(Body::of).find(has_content);
+    let is_request = |body: &Body<'_>| {
+        body.json().kind() == Kind::Object && body.member("model").is_some() && body.messages().is_some()
+    };
+    let request = named("eq", &["request", "req"]).map(Body::of).find(is_request)?;
+    let responses = || named("es", &["response", "resp", "res"]);
+    let response = responses().map(Body::of).find(|body| has_content(body.json()));
     let is_null = || responses().any(|value| value.kind() == Kind::Null);
     (response.is_some() || is_null()).then_some((request, response))
 }
