@@ -4,11 +4,10 @@
 //! Three formats share one reader, because exports mix them. This file recognises lists of elements; `chat_messages`
 //! reads messages, and `chat_items` reads items.
 
-use std::collections::BTreeSet;
-
 pub(in crate::read) use super::chat_around::{around, metadata, reward};
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
+use super::llm_responses;
 use super::prelude::*;
 
 const fn definition(signature: &'static [Shape]) -> Definition {
@@ -48,7 +47,7 @@ const FOREIGN: [&str; 8] =
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) if is_stream(lines) => true,
+        document if llm_responses::is_alone(document) => true,
         Document::List(_) | Document::Lines(_) => elements(document).is_some(),
         Document::Object(members) => {
             let are_messages = |source: Source<'_>| form(&source.elements, DECISIVE, true).is_some();
@@ -209,7 +208,7 @@ fn are_copied(members: &Members<'_>) -> bool {
 }
 
 /// Returns true for a response of OpenAI's Responses API.
-fn is_response(members: &Members<'_>) -> bool {
+pub(super) fn is_response(members: &Members<'_>) -> bool {
     members.name("object").as_deref() == Some("response")
 }
 
@@ -255,49 +254,19 @@ fn uncalled<'a>(members: &Members<'a>) -> Option<(Source<'a>, Form)> {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
+        document if llm_responses::is_alone(document) => llm_responses::read(document.each(), runs),
         Document::Object(members) => read_object(members, runs),
-        Document::Lines(lines) if is_stream(lines) => {
-            let mut responses = lines.iter().filter_map(|line| final_response(*line));
-            responses.try_for_each(|response| read_object(&response, runs))
-        }
         _ => read_list(document, runs),
     }
 }
 
-/// Returns true if lines are the events of streams of OpenAI's Responses, and each stream ends with its whole response.
-fn is_stream(lines: &[Raw<'_>]) -> bool {
-    if !lines.iter().all(|line| kind(*line).is_some_and(|kind| kind.starts_with("response."))) {
-        return false;
-    }
-    let of_kinds = |kinds: [&str; 2]| {
-        let lines = lines.iter().filter(|line| kind(**line).is_some_and(|kind| kinds.contains(&&*kind)));
-        lines.map(|line| line.member("response")?.member("id")?.string()).collect::<Vec<_>>()
-    };
-    let (begun, ended) = (of_kinds(["response.created", "response.failed"]), of_kinds(LAST));
-    let ids: BTreeSet<_> = ended.iter().collect();
-    let are_whole = begun.len() <= ended.len() && begun.iter().all(|id| id.is_none() || ids.contains(id));
-    let responses = lines.iter().filter_map(|line| final_response(*line)).count();
-    are_whole && responses > 0 && responses == ended.len()
-}
-
-fn kind(event: Raw<'_>) -> Option<Cow<'_, str>> {
-    event.member("type").and_then(common::name)
-}
-
-/// The types of the last event of a stream, which holds the whole response.
-const LAST: [&str; 2] = ["response.completed", "response.incomplete"];
-
-/// Returns the response in the last event of its stream.
-fn final_response(event: Raw<'_>) -> Option<Members<'_>> {
-    let kind = kind(event)?;
-    let response = Members::from(event.member("response").filter(|_| LAST.contains(&&*kind))?);
-    (is_response(&response) && source_of(&response).is_some()).then_some(response)
-}
-
-fn read_object(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
+pub(super) fn read_object(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let mut read = |source: &Source<'_>, form| {
         let mut conversation = converse(source, form, members)?;
         conversation.end_with(members);
+        if is_response(members) {
+            conversation.fail(members);
+        }
         runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
         let requests = members.list("trajectory");
         let others = requests.iter().filter(|request| request.kind() != Kind::Object).count();
@@ -307,6 +276,9 @@ fn read_object(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()> {
     };
     if let Some((source, form)) = source_of(members) {
         return read(&source, form);
+    }
+    if is_response(members) {
+        return read(&Source::of(items(members.get("output"))), Form::Items);
     }
     written(members, |source| read(&source, Form::Messages)).unwrap_or(Ok(()))
 }

@@ -87,6 +87,7 @@ pub(super) mod llm_calls;
 pub(super) mod llm_code;
 mod llm_conversations;
 mod llm_messages;
+mod llm_responses;
 mod llm_stream;
 pub(super) mod mastra;
 pub(super) mod mcp_bench;
@@ -239,7 +240,7 @@ super::format::formats! {
         "events of LlamaIndex workflows, alone or in a saved `Context`, and responses with `sources` of tools";
     NemoGym => nemo_gym, "nemo-gym", "rollouts of NVIDIA NeMo Gym";
     Zed => zed, "zed", "threads of Zed's agent";
-    LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses";
+    LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses, and responses or streams alone";
     OpenAiResponses => chat::responses, "openai-responses",
         "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and \
          `output`; events of a stream";
