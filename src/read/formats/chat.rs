@@ -7,8 +7,8 @@
 pub(in crate::read) use super::chat_around::{around, metadata, reward};
 use super::chat_element::Element;
 use super::chat_messages::Conversation;
+use super::llm_responses;
 use super::prelude::*;
-use super::responses_stream;
 
 const fn definition(signature: &'static [Shape]) -> Definition {
     Definition { signature, reader: Reader::Generic(read) }
@@ -47,7 +47,7 @@ const FOREIGN: [&str; 8] =
 
 fn claims(document: &Document<'_>) -> bool {
     match document {
-        Document::Lines(lines) if responses_stream::is_stream(lines) => true,
+        document if llm_responses::is_alone(document) => true,
         Document::List(_) | Document::Lines(_) => elements(document).is_some(),
         Document::Object(members) => {
             let are_messages = |source: Source<'_>| form(&source.elements, DECISIVE, true).is_some();
@@ -208,13 +208,8 @@ fn are_copied(members: &Members<'_>) -> bool {
 }
 
 /// Returns true for a response of OpenAI's Responses API.
-fn is_response(members: &Members<'_>) -> bool {
+pub(super) fn is_response(members: &Members<'_>) -> bool {
     members.name("object").as_deref() == Some("response")
-}
-
-/// Returns true for a response with its items.
-pub(super) fn has_source(members: &Members<'_>) -> bool {
-    is_response(members) && source_of(members).is_some()
 }
 
 /// Returns the elements of an object, and their kind. Items take precedence over messages.
@@ -259,8 +254,8 @@ fn uncalled<'a>(members: &Members<'a>) -> Option<(Source<'a>, Form)> {
 
 fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     match document {
+        document if llm_responses::is_alone(document) => llm_responses::read(document.each(), runs),
         Document::Object(members) => read_object(members, runs),
-        Document::Lines(lines) if responses_stream::is_stream(lines) => responses_stream::read(lines, runs),
         _ => read_list(document, runs),
     }
 }
@@ -269,6 +264,9 @@ pub(super) fn read_object(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()
     let mut read = |source: &Source<'_>, form| {
         let mut conversation = converse(source, form, members)?;
         conversation.end_with(members);
+        if is_response(members) {
+            conversation.fail(members);
+        }
         runs.pass_over("steps next to the messages", members.list("steps").len() as u64);
         let requests = members.list("trajectory");
         let others = requests.iter().filter(|request| request.kind() != Kind::Object).count();
@@ -278,6 +276,9 @@ pub(super) fn read_object(members: &Members<'_>, runs: &mut Runs<'_>) -> Read<()
     };
     if let Some((source, form)) = source_of(members) {
         return read(&source, form);
+    }
+    if is_response(members) {
+        return read(&Source::of(items(members.get("output"))), Form::Items);
     }
     written(members, |source| read(&source, Form::Messages)).unwrap_or(Ok(()))
 }
@@ -331,7 +332,7 @@ fn converse<'a>(source: &Source<'a>, found: Form, around: &Members<'_>) -> Read<
 }
 
 /// Emits the runs of a chat and of its sub-agents. `around` is the object that encloses the elements.
-pub(super) fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Runs<'_>) {
+fn give(mut conversation: Conversation<'_>, around: &Members<'_>, runs: &mut Runs<'_>) {
     runs.named = Some(conversation.format());
     // The model that messages name.
     let model = conversation.metadata.model.take();

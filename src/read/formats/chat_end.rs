@@ -33,6 +33,14 @@ impl<'a> Conversation<'a> {
         }
     }
 
+    /// Adds the error with which a response ended.
+    pub(super) fn fail(&mut self, response: &Members<'a>) {
+        if let Some(text) = response.object("error").message("message") {
+            let turn = self.end_turn();
+            self.assembler.message(Actor::Environment, turn, text);
+        }
+    }
+
     /// Returns the steps that were added, newest first.
     fn steps(&self) -> impl Iterator<Item = &Entry<'a>> {
         self.assembler.entries().iter().rev().filter(|entry| !matches!(entry, Entry::Paired))

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::gemini_cli::has_failed;
+use super::llm_responses;
 use super::prelude::*;
 
 pub(super) const FORMAT: Definition = Definition {
@@ -28,7 +29,8 @@ fn are_contents(document: &Document<'_>) -> bool {
             && (content.name("role").as_deref() == Some("model")
                 || content.list("parts").iter().any(|part| call_of(*part).is_some()))
     };
-    any_of_first(&contents, is_sure) && !any_of_first(&contents, |content| !has_parts(content))
+    llm_responses::CANDIDATES.fits(&document.members())
+        || any_of_first(&contents, is_sure) && !any_of_first(&contents, |content| !has_parts(content))
 }
 
 /// Returns the call or response in a part, and true for a call.
@@ -154,8 +156,8 @@ impl<'a> Contents<'a> {
         let response = members.get("response").map_or_else(|| members.clone(), Members::from);
         let candidates = response.list("candidates");
         if let Some(candidate) = candidates.first() {
-            self.add("model", candidate.member("content"), None);
-            self.run.set_usage(usage(response.get("usageMetadata")));
+            let tokens = usage(response.get("usageMetadata"));
+            self.add_with("model", candidate.member("content"), None, tokens, None);
             self.run.model(response.name("modelVersion"));
             self.run.metadata.termination =
                 candidate.member("finishReason").and_then(common::name).map(Cow::into_owned);

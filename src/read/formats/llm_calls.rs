@@ -10,7 +10,8 @@ use super::gemini_contents::Contents;
 use super::llm_body::{Body, named_pair, payload};
 use super::llm_conversations::{self, Exchanges, Kept};
 use super::prelude::*;
-use super::{adk, llm_code, llm_messages};
+use super::{adk, llm_code, llm_messages, llm_responses};
+use crate::read::signature::SHOWN;
 
 pub(super) const FORMAT: Definition = Definition {
     signature: &[
@@ -21,8 +22,13 @@ pub(super) const FORMAT: Definition = Definition {
              response (a `chat.completion` with `choices`), and half as many responses as requests or more",
             |look| llm_messages::are_separate(look.objects()),
         ),
+        Shape::Together(
+            "lists or lines of responses alone: objects `chat.completion`, `candidates` or `output` with a `message`, or events \
+             of streams",
+            |look| !matches!(look, Look::Object(..)) && llm_responses::are_listed(look.objects()),
+        ),
     ],
-    reader: Reader::Document(read),
+    reader: Reader::Fallible(read),
 };
 
 const EXCHANGE: Mark = Test(
@@ -188,11 +194,14 @@ impl<'a> Exchange<'a> {
     }
 }
 
-fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
+fn read(document: &Document<'_>, runs: &mut Runs<'_>) -> Read<()> {
     let objects: Vec<_> = match document {
         Document::Object(object) if STORE.fits(object) => object.objects("steps").collect(),
         document => document.each().collect(),
     };
+    if llm_responses::are_listed(objects.get(..SHOWN).unwrap_or(&objects)) {
+        return llm_responses::read(objects.into_iter(), runs);
+    }
     let mut exchanges: Vec<_> = objects.iter().filter_map(Exchange::of).collect();
     let mut others = objects.len() - exchanges.len();
     if exchanges.is_empty() {
@@ -203,6 +212,7 @@ fn read(document: &Document<'_>, runs: &mut Runs<'_>) {
     for one in &conversations {
         give(one, runs);
     }
+    Ok(())
 }
 
 /// Returns the requests, each with the response after it, and the number of the other objects. Responses after two or
@@ -317,7 +327,7 @@ fn converse<'e>(exchanges: &[&'e Exchange<'_>], known: usize, conversation: &mut
 }
 
 /// Adds a message, or returns false if it does not have the expected form. A message without a role is the model's.
-fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> bool {
+pub(super) fn add<'a>(message: Raw<'a>, conversation: &mut Conversation<'a>) -> bool {
     let mut element = Element::from(message);
     if message.kind() == Kind::String {
         (element.role, element.content) = (Some("user".into()), Some(message));

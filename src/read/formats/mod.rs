@@ -90,6 +90,7 @@ pub(super) mod llm_calls;
 pub(super) mod llm_code;
 mod llm_conversations;
 mod llm_messages;
+mod llm_responses;
 mod llm_stream;
 pub(super) mod mastra;
 pub(super) mod mcp_bench;
@@ -120,7 +121,6 @@ pub(super) mod pydantic_ai;
 pub(super) mod qodo;
 pub(super) mod qwen;
 pub(super) mod recorded;
-mod responses_stream;
 pub(super) mod smolagents;
 pub(super) mod strands;
 pub(super) mod swe_agent;
@@ -244,7 +244,7 @@ super::format::formats! {
         "events of LlamaIndex workflows, alone or in a saved `Context`, and responses with `sources` of tools";
     NemoGym => nemo_gym, "nemo-gym", "rollouts of NVIDIA NeMo Gym";
     Zed => zed, "zed", "threads of Zed's agent";
-    LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses";
+    LlmCalls => llm_calls, "llm-calls", "logs of requests to a model and its responses, and responses or streams alone";
     OpenAiResponses => chat::responses, "openai-responses",
         "items of OpenAI's Responses: a list, one per line, or under `items`, `messages`, `input` and \
          `output`; events of a stream";

@@ -3,7 +3,7 @@
 use super::prelude::*;
 
 /// JSON formats, each with the marks of an object: the document, one of its items, or one of its lines.
-const OF_JSON: [(&str, Mark); 26] = [
+const OF_JSON: [(&str, Mark); 25] = [
     ("agent-eval-harness trials", Has(&["trials", "passRate", "passAtK"])),
     ("AgentRx labels", Has(&["trajectory_id", "failure_summary", "failures"])),
     ("Aider analytics", Has(&["event", "properties", "user_id", "time"])),
@@ -20,7 +20,6 @@ const OF_JSON: [(&str, Mark); 26] = [
     ("Langfuse ChatML", Values(&In("output", &Has(&["success", "data"])))),
     ("LangGraph checkpoint", Has(&["channel_versions", "versions_seen", "channel_values"])),
     ("MCP-Bench results", Has(&["task_run_results", "run_metadata", "llm_judge_metrics"])),
-    ("OpenAI chat completion", Says("object", &["chat.completion*"])),
     ("n8n execution", Has(&["workflowData", "mode", "startedAt"])),
     ("OpenAI Assistants thread", All(&[Has(&["thread_id"]), Says("object", &["thread.*"])])),
     ("promptfoo result", Has(&["evalId", "results", "config"])),
