@@ -102,9 +102,10 @@ const DENIED: [(&str, &str); 3] = [
 ];
 
 /// Like [`DENIED`], for calls that did not run because of a parallel call: it failed, or only one may run.
-const CANCELLED: [(&str, &str); 3] = [
+const CANCELLED: [(&str, &str); 4] = [
     ("<tool_use_error>Sibling tool call errored", ""),
     ("<tool_use_error>Cancelled: parallel tool call ", ""),
+    ("Multiple handoffs detected, ignoring this one", ""),
     ("Tool [", "] was not executed because a tool has already been used in this message"),
 ];
 

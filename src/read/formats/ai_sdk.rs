@@ -173,12 +173,14 @@ fn call<'a>(call: &Members<'a>, run: &mut Recording<'a>) {
     let name = call.name("toolName").or_else(of_type);
     let arguments = ["input", "args", "rawInput"].into_iter().find_map(|key| call.present(key));
     let number = run.call(call.ident("toolCallId"), name, arguments);
+    let approval = call.object("approval");
     match call.name("state").as_deref() {
         Some("output-available") => run.answer_call(number, call.result("output"), Outcome::flag(false)),
         Some("result") => run.answer_call(number, call.result("result"), Outcome::UNMARKED),
         Some("output-error") => run.answer_call(number, call.result("errorText"), Outcome::flag(true)),
-        Some("output-denied") => {
-            run.answer_call(number, None, Outcome::REFUSED);
+        Some("output-denied") => run.answer_call(number, approval.result("reason"), Outcome::REFUSED),
+        Some("approval-responded") if approval.flag("approved") == Some(false) => {
+            run.answer_call(number, approval.result("reason"), Outcome::REFUSED);
         }
         _ => {}
     }

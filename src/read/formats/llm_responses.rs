@@ -21,7 +21,7 @@ pub(super) const CANDIDATES: Mark = All(&[
 /// Returns true if all objects fit, except events that may be in any stream.
 fn are_alone(objects: &[Members<'_>], mark: &Mark) -> bool {
     let mut others = objects.iter().filter(|object| !mark.fits(object));
-    objects.iter().any(|object| mark.fits(object)) && others.all(|object| llm_stream::OTHER.fits(object))
+    others.all(|object| llm_stream::OTHER.fits(object)) && objects.iter().any(|object| mark.fits(object))
 }
 
 /// Returns true if all objects are responses or events of streams, except those of OpenAI's Responses API.
@@ -69,11 +69,18 @@ pub(super) fn read<'a>(objects: impl Iterator<Item = Members<'a>>, runs: &mut Ru
             }
         }
         if is_last {
-            contents.take().into_iter().for_each(|contents| contents.run.give(runs));
-            chat.take().into_iter().for_each(|chat| chat.give(runs));
+            give(contents.take(), chat.take(), runs);
         }
     }
-    contents.into_iter().for_each(|contents| contents.run.give(runs));
-    chat.into_iter().for_each(|chat| chat.give(runs));
+    give(contents, chat, runs);
     Ok(())
+}
+
+fn give(contents: Option<Contents<'_>>, chat: Option<Conversation<'_>>, runs: &mut Runs<'_>) {
+    if let Some(contents) = contents {
+        contents.run.give(runs);
+    }
+    if let Some(chat) = chat {
+        chat.give(runs);
+    }
 }

@@ -32,7 +32,9 @@ pub(super) const OTHER: Mark = Any(&[
 pub(super) fn response(value: Raw<'_>) -> Option<String> {
     let value = value.member("sse_lines").unwrap_or(value);
     let mut response = Response::default();
-    events(value).iter().for_each(|event| response.add(event));
+    for event in events(value) {
+        response.add(&event);
+    }
     response.message()
 }
 
