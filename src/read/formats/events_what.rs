@@ -172,7 +172,7 @@ const DEFINITION: Mark = Any(&[
     Has(&["description", "parameters"]),
 ]);
 
-/// The signature of a function, which lists its parameters, in an interface or a documentation. A call has their values.
+/// The signature of a function in an interface or a documentation: it lists parameters, where a call has values.
 const SIGNATURE: Mark = All(&[
     Any(&[Every("inputs", &PARAMETER), Every("params", &PARAMETER), Every("parameters", &PARAMETER)]),
     Not(&HasOne(&["output", "result", "observation", "tool_call_id", "call_id", "id"])),

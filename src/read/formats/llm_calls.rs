@@ -23,8 +23,8 @@ pub(super) const FORMAT: Definition = Definition {
             |look| llm_messages::are_separate(look.objects()),
         ),
         Shape::Together(
-            "lists or lines of responses alone: objects `chat.completion`, `candidates` or `output` with a `message`, or events \
-             of streams",
+            "lists or lines of responses alone: objects `chat.completion`, `candidates` or `output` with a `message`, \
+             or events of streams",
             |look| !matches!(look, Look::Object(..)) && llm_responses::are_listed(look.objects()),
         ),
     ],
