@@ -217,7 +217,8 @@ impl<'a> Run<'a> {
     }
 
     pub(super) fn call(&mut self, event: &Event<'a>) {
-        let id = event.call_id().or_else(|| event.ident(&["id"])).filter(|id| self.may_be_of(id, event));
+        let own = || event.ident(&["id"]).filter(|id| self.may_be_of(id, event));
+        let id = event.call_id().or_else(own);
         let output = event.own_answer();
         let known = id.as_ref().and_then(|id| self.calls.get(id));
         if known.is_some_and(|(_, answered)| !answered) {
@@ -254,7 +255,7 @@ impl<'a> Run<'a> {
         self.calls.extend(id.map(|id| (id, (number, output.is_some()))));
     }
 
-    /// Returns true if no call of another tool has this id. The id of a whole run is not that of a call.
+    /// Returns true if no call of another tool has this `id`, which may be that of a whole run.
     fn may_be_of(&mut self, id: &str, event: &Event<'_>) -> bool {
         let number = self.calls.get(id).map(|(number, _)| *number);
         let call = number.and_then(|number| self.recording.call_mut(number));
@@ -263,8 +264,9 @@ impl<'a> Run<'a> {
 
     fn result(&mut self, event: &Event<'a>) {
         let (observed, outcome) = event.answer();
-        let id = event.call_id().or_else(|| event.ident(&["id"]).filter(|id| self.calls.contains_key(id)));
-        let id = id.filter(|id| self.may_be_of(id, event));
+        let own =
+            || event.ident(&["id"]).filter(|id| self.calls.contains_key(id) && self.may_be_of(id, event));
+        let id = event.call_id().or_else(own);
         match id.as_ref().and_then(|id| self.calls.get_mut(id)) {
             Some((_, answered)) if *answered => {}
             Some((number, answered)) => {

@@ -308,7 +308,10 @@ impl<'a> Event<'a> {
 
     /// Returns the form of a step that has its answer, or an outcome without a text.
     pub(super) fn form_of_answer(&self) -> Option<String> {
-        let is_over = || matches!(self.answer().1.status, Status::Ok | Status::Error);
+        let is_over = || {
+            let outcome = self.answer().1;
+            outcome != Outcome::UNMARKED && matches!(outcome.status, Status::Ok | Status::Error)
+        };
         self.form_of_step().filter(|_| self.own_answer().is_some() || is_over())
     }
 
